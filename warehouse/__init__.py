@@ -1,0 +1,1 @@
+"""What is published (schemas) and how it is stored: landing, releases, queries."""

@@ -1,0 +1,1 @@
+"""The data contract: every table, column, vocabulary and rule that is published."""
