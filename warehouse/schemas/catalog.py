@@ -363,7 +363,7 @@ REJECTED_ROWS = Table(
         Field(
             "row_id",
             pl.String,
-            "Digest of source, rule and row, with a counter for equal rows",
+            "source_id, rule and the number of the row among these; names a row within one release",
             nullable=False,
         ),
         Field("table", pl.String, "Table that the row was meant for", nullable=False),
