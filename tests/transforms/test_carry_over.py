@@ -1,0 +1,187 @@
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from hypothesis import given
+from polars.testing import assert_frame_equal
+from support.rows import (
+    PAGE,
+    count_lines,
+    day,
+    listing_rows,
+    offer_rows,
+    price_rows,
+    source_rows,
+    type_rows,
+)
+from support.strategies import AS_OF, PROPERTY, crowded_price_frames
+
+from transforms.carry_over import LastRelease, carry_over
+from transforms.errors import RowsNotConservedError
+from transforms.list_prices import in_force, price_key, settle
+from warehouse.schemas.catalog import INSTANCE_TYPES, OFFERS, PRICE_KEY_NOW, PRICES, SOURCES
+from warehouse.schemas.parts import REJECTED
+
+
+def _last(**tables: pl.DataFrame) -> LastRelease:
+    nothing = LastRelease(
+        PRICES.empty(), PRICES.empty(), INSTANCE_TYPES.empty(), OFFERS.empty(), SOURCES.empty()
+    )
+    return nothing._replace(**tables)
+
+
+def _carry(last: LastRelease, *, as_of=AS_OF, provider="azure", region_ids=("eastus",)):
+    return carry_over(last, provider=provider, region_ids=region_ids, as_of=as_of)
+
+
+def test_a_region_s_prices_are_flagged_and_keep_their_dates():
+    prices = price_rows(
+        {"valid_from": day("2024-05-01")},
+        {"region_id": "westus"},
+        {"provider": "aws"},
+    )
+    carried = _carry(_last(prices=prices))
+    expected = price_rows({"valid_from": day("2024-05-01"), "price_quality": "carried_over"})
+    assert_frame_equal(carried.part.prices, expected)
+
+
+def test_flags_of_the_last_release_stay_beside_the_new_one():
+    prices = price_rows(
+        {"price_quality": "spot_above_on_demand"},
+        {"price_quality": "carried_over", "operating_system": "windows"},
+    )
+    assert _carry(_last(prices=prices)).part.prices["price_quality"].to_list() == [
+        "carried_over,spot_above_on_demand",
+        "carried_over",
+    ]
+
+
+@pytest.mark.parametrize("provider", ["aws", "azure"])
+def test_an_announced_price_that_came_into_force_replaces_the_one_before(provider):
+    last = _last(
+        prices=price_rows(
+            {"provider": provider, "hourly_rate": "0.1"},
+            {"provider": provider, "hourly_rate": "0.7", "operating_system": "windows"},
+        ),
+        announced_prices=price_rows(
+            {"provider": provider, "hourly_rate": "0.2", "valid_from": day("2026-11-30")},
+            {"provider": provider, "hourly_rate": "0.3", "valid_from": day("2026-12-01")},
+        ),
+    )
+
+    part = _carry(last, provider=provider, as_of=day("2026-11-30")).part
+    now = in_force(part.prices, rejected=part.rejected, as_of=day("2026-11-30"))
+
+    assert sorted(now.prices["hourly_rate"]) == [Decimal("0.2"), Decimal("0.7")]
+    assert now.announced["hourly_rate"].to_list() == [Decimal("0.3")]
+    assert now.rejected.is_empty()
+    assert set(part.prices["price_quality"]) == {"carried_over"}
+
+
+def test_an_announced_price_stays_announced_until_its_day():
+    last = _last(
+        prices=price_rows({"hourly_rate": "0.1"}),
+        announced_prices=price_rows({"hourly_rate": "0.2", "valid_from": day("2026-12-01")}),
+    )
+    part = _carry(last, as_of=day("2026-11-30")).part
+    assert part.prices["hourly_rate"].to_list() == [Decimal("0.1"), Decimal("0.2")]
+
+
+def test_regions_are_found_in_any_spelling():
+    carried = _carry(_last(prices=price_rows({"region_id": "EastUS"})), region_ids=["eastUS"])
+    assert carried.part.prices["region_id"].to_list() == ["EastUS"]
+
+
+def test_the_documents_of_the_region_come_along_unchanged():
+    sources = source_rows(
+        {"source_id": PAGE, "fetched_at": day("2026-11-01")},
+        {"source_id": "azure_retail_prices/westus/Consumption/001", "region_id": "westus"},
+        {"source_id": "ecb_reference_rates", "provider": None, "region_id": None},
+        {"source_id": "aws_price_list/eastus", "provider": "aws"},
+    )
+    assert_frame_equal(_carry(_last(sources=sources)).sources, sources[[0]])
+
+
+def test_kept_and_left_rows_add_up_to_the_rows_of_the_document():
+    last = _last(
+        prices=price_rows(
+            {"source_id": "d/1"}, {"source_id": "d/1", "operating_system": "windows"}
+        ),
+        announced_prices=price_rows({"source_id": "d/1", "valid_from": day("2027-01-01")}),
+        sources=source_rows(
+            {"source_id": "d/2", "rows": 7},
+            {"source_id": "d/1", "rows": 1000},
+            {"source_id": "d/index", "rows": None},
+        ),
+    )
+    assert_frame_equal(
+        _carry(last).part.counts,
+        count_lines(
+            ("d/1", "filtered", "left_in_last_release", 997),
+            ("d/1", "kept", None, 3),
+            ("d/2", "filtered", "left_in_last_release", 7),
+        ),
+    )
+
+
+def test_a_release_with_more_prices_than_its_document_had_rows_is_not_carried_on():
+    last = _last(
+        prices=price_rows({}, {"operating_system": "windows"}), sources=source_rows({"rows": 1})
+    )
+    with pytest.raises(RowsNotConservedError, match="-1 rows filtered"):
+        _carry(last)
+
+
+def test_listings_without_a_price_come_along():
+    offers = offer_rows(
+        {"price_status": "capacity_block_only", "instance_type": "p6"},
+        {"price_status": "priced"},
+        {"price_status": "not_published", "instance_type": "q"},
+        {"price_status": "capacity_block_only", "region_id": "westus"},
+    )
+    assert_frame_equal(
+        _carry(_last(offers=offers)).part.listings,
+        listing_rows({"price_status": "capacity_block_only", "instance_type": "p6"}),
+    )
+
+
+def test_facts_come_along_for_the_types_that_do():
+    last = _last(
+        prices=price_rows({"instance_type": "standard_d2s_v5"}),
+        offers=offer_rows({"instance_type": "p6", "price_status": "capacity_block_only"}),
+        instance_types=type_rows(
+            {"vcpu_count": 2},
+            {"instance_type": "p6"},
+            {"instance_type": "elsewhere"},
+            {"provider": "aws"},
+        ),
+    )
+    assert_frame_equal(
+        _carry(last).part.instance_facts,
+        type_rows({"vcpu_count": 2}, {"instance_type": "p6"}),
+    )
+
+
+def test_a_region_that_the_last_release_does_not_know_gives_nothing():
+    carried = _carry(_last(prices=price_rows({})), region_ids=["atlantis"])
+    assert carried.part.prices.is_empty()
+    assert carried.part.counts.is_empty()
+    assert_frame_equal(carried.part.rejected, REJECTED.empty())
+    assert_frame_equal(carried.sources, SOURCES.empty())
+
+
+@PROPERTY
+@given(crowded_price_frames())
+def test_what_is_carried_over_gives_one_price_a_key_and_refuses_none(frame):
+    settled = settle(frame)
+    now = in_force(settled.prices, rejected=settled.rejected, as_of=AS_OF)
+    last = _last(prices=now.prices, announced_prices=now.announced)
+    later = day("2027-11-30")
+
+    for provider in ("aws", "azure"):
+        part = _carry(last, provider=provider, as_of=later).part
+        again = in_force(part.prices, rejected=part.rejected, as_of=later)
+
+        assert again.counts.is_empty()
+        keys_before = pl.concat([now.prices, now.announced]).filter(pl.col("provider") == provider)
+        assert again.prices.height == keys_before.select(price_key(PRICE_KEY_NOW)).n_unique()

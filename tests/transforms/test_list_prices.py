@@ -1,0 +1,387 @@
+from decimal import Decimal
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+from support.rows import count_lines, day, price_rows
+from support.strategies import AS_OF, PROPERTY, crowded_price_frames, price_frames, shuffled
+
+from transforms.list_prices import add_flag, in_force, price_key, settle
+from transforms.normalized import final_counts
+from warehouse.schemas.catalog import PRICE_KEY_NOW, PRICES
+from warehouse.schemas.parts import PRICE_CANDIDATES, REJECTED
+
+NOTHING_REFUSED = REJECTED.empty()
+
+ANY_FRAMES = st.one_of(price_frames(), crowded_price_frames())
+
+
+def _kept(frame: pl.DataFrame) -> pl.DataFrame:
+    return (
+        frame.group_by("source_id")
+        .len("rows")
+        .select(
+            "source_id",
+            outcome=pl.lit("kept"),
+            rule=pl.lit(None, dtype=pl.String),
+            rows=pl.col("rows").cast(pl.Int64),
+        )
+    )
+
+
+def _rates(frame: pl.DataFrame) -> list[str]:
+    return sorted(str(rate.normalize()) for rate in frame["hourly_rate"])
+
+
+# settle
+
+
+def test_equal_rows_of_one_key_are_merged_into_the_smallest_source_and_sku():
+    prices = price_rows(
+        {"source_id": "d/2", "sku_id": "A", "sku_price_id": "A.1"},
+        {"source_id": "d/1", "sku_id": "C", "sku_price_id": "A.1"},
+        {"source_id": "d/1", "sku_id": "B", "sku_price_id": "B.2"},
+        {"source_id": "d/1", "sku_id": "B", "sku_price_id": "B.1"},
+    )
+
+    settled = settle(prices)
+
+    assert_frame_equal(settled.prices, prices[[3]])
+    assert settled.rejected.is_empty()
+    assert_frame_equal(
+        settled.counts,
+        count_lines(
+            ("d/1", "filtered", "equal_duplicate", 2),
+            ("d/1", "kept", None, -2),
+            ("d/2", "filtered", "equal_duplicate", 1),
+            ("d/2", "kept", None, -1),
+        ),
+    )
+
+
+def test_two_prices_for_one_key_are_both_refused_with_both_in_the_reason():
+    prices = price_rows(
+        {"hourly_rate": "0.336", "sku_id": "B", "sku_price_id": "B.1", "source_id": "d"},
+        {"hourly_rate": "0.192", "sku_id": "A", "sku_price_id": "A.1", "source_id": "d"},
+        {"hourly_rate": "9", "region_id": "westus", "source_id": "d"},
+    )
+
+    settled = settle(prices)
+
+    assert_frame_equal(settled.prices, prices[[2]])
+    assert settled.rejected["rule"].to_list() == ["ambiguous_price"] * 2
+    (reason,) = settled.rejected["reason"].unique()
+    assert reason == (
+        "expected one price for one key, found 2 rows: "
+        "0.1920000000 USD an hour (sku_id A, sku_price_id A.1, from 2026-01-01T00:00:00Z, in d); "
+        "and "
+        "0.3360000000 USD an hour (sku_id B, sku_price_id B.1, from 2026-01-01T00:00:00Z, in d). "
+        "Find the attribute that tells them apart"
+    )
+    refused = settled.rejected.select(
+        pl.col("row").str.json_path_match("$.sku_id"), "source_id", "region_id", "provider"
+    )
+    assert sorted(refused.rows()) == [("A", "d", "eastus", "azure"), ("B", "d", "eastus", "azure")]
+    assert_frame_equal(
+        settled.counts,
+        count_lines(("d", "kept", None, -2), ("d", "rejected", "ambiguous_price", 2)),
+    )
+
+
+def test_an_equal_pair_beside_a_different_price_is_refused_with_it():
+    settled = settle(price_rows({"sku_id": "A"}, {"sku_id": "B"}, {"hourly_rate": "0.0961"}))
+    assert settled.prices.is_empty()
+    assert settled.rejected.height == 3
+    assert "found 3 rows: 0.0960000000" in settled.rejected["reason"][0]
+    assert "and 0.0961000000" in settled.rejected["reason"][0]
+
+
+def test_prices_that_differ_in_the_upfront_fee_alone_are_different():
+    settled = settle(price_rows({"upfront_fee": None}, {"upfront_fee": "2750"}))
+    assert settled.prices.is_empty()
+    assert "0.0960000000 USD an hour and 2750.0000000000 upfront" in settled.rejected["reason"][0]
+
+
+@pytest.mark.parametrize(
+    ("column", "other"),
+    [
+        ("region_id", "EastUS"),
+        ("instance_type", "standard_d2s_V5"),
+    ],
+)
+def test_regions_and_types_are_one_key_in_any_spelling(column, other):
+    assert settle(price_rows({}, {column: other})).prices.height == 1
+    assert settle(price_rows({}, {column: other, "hourly_rate": "1"})).rejected.height == 2
+
+
+@pytest.mark.parametrize(
+    ("column", "other"),
+    [
+        ("provider", "aws"),
+        ("availability_zone_id", "use1-az1"),
+        ("operating_system", "windows"),
+        ("license_model", "byol"),
+        ("pre_installed_software", "sql_web"),
+        ("tenancy", "dedicated"),
+        ("purchase_option", "reserved"),
+        ("commitment_type", "azure"),
+        ("term_years", 1),
+        ("payment_option", "all_upfront"),
+        ("currency", "EUR"),
+        ("valid_from", day("2026-02-01")),
+    ],
+)
+def test_rows_that_differ_in_one_column_of_the_key_are_two_prices(column, other):
+    prices = price_rows({}, {column: other, "hourly_rate": "0.2"})
+    settled = settle(prices)
+    assert _rates(settled.prices) == ["0.096", "0.2"]
+    assert settled.counts.is_empty()
+
+
+def test_a_reason_is_no_longer_when_many_rows_share_a_key():
+    few = settle(price_rows(*({"hourly_rate": f"0.{n}", "sku_id": "A"} for n in (1, 9))))
+    many = settle(price_rows(*({"hourly_rate": f"0.{n}", "sku_id": "A"} for n in range(1, 10))))
+    assert many.rejected["reason"][0] == few.rejected["reason"][0].replace("2 rows", "9 rows")
+
+
+@PROPERTY
+@given(shuffled(ANY_FRAMES))
+def test_settling_does_not_depend_on_the_order_of_rows(frames):
+    given_order, other_order = frames
+    first, second = settle(given_order), settle(other_order)
+    assert_frame_equal(first.prices, second.prices, check_row_order=False)
+    assert_frame_equal(first.rejected, second.rejected, check_row_order=False)
+    assert_frame_equal(first.counts, second.counts)
+
+
+@PROPERTY
+@given(ANY_FRAMES)
+def test_settling_twice_changes_nothing(frame):
+    once = settle(frame).prices
+    again = settle(once)
+    assert_frame_equal(again.prices, once, check_row_order=False)
+    assert again.rejected.is_empty()
+    assert again.counts.is_empty()
+
+
+@PROPERTY
+@given(ANY_FRAMES)
+def test_settled_prices_are_rows_that_came_in_and_no_two_have_one_key(frame):
+    settled = settle(frame)
+    key = price_key(PRICE_CANDIDATES.key)
+    assert settled.prices.join(frame, on=frame.columns, how="anti", nulls_equal=True).is_empty()
+    assert settled.prices.select(pl.struct(key).is_unique().all()).item()
+    assert settled.prices.schema == PRICES.schema
+
+
+# in_force
+
+
+def test_the_newest_price_that_is_not_after_the_moment_is_in_force():
+    prices = price_rows(
+        {"hourly_rate": "0.1", "valid_from": day("2019-06-01")},
+        {"hourly_rate": "0.2", "valid_from": day("2026-11-30")},
+        {"hourly_rate": "0.3", "valid_from": day("2026-12-01")},
+        {"hourly_rate": "0.4", "valid_from": day("2027-06-01")},
+    )
+
+    now = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-11-30"))
+
+    assert _rates(now.prices) == ["0.2"]
+    assert _rates(now.announced) == ["0.3", "0.4"]
+    assert now.rejected.is_empty()
+    assert now.counts.select("outcome", "rule", "rows").rows() == [
+        ("filtered", "superseded", 1),
+        ("kept", None, -1),
+    ]
+
+
+def test_the_moment_decides_not_the_list():
+    prices = price_rows(
+        {"hourly_rate": "0.1", "valid_from": day("2019-06-01")},
+        {"hourly_rate": "0.2", "valid_from": day("2026-11-30")},
+    )
+    before = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-11-29"))
+    assert (_rates(before.prices), _rates(before.announced)) == (["0.1"], ["0.2"])
+
+
+def test_a_key_whose_newest_listing_is_ambiguous_has_no_azure_price():
+    settled = settle(
+        price_rows(
+            {"hourly_rate": "0.1", "valid_from": day("2020-01-01")},
+            {"hourly_rate": "0.2", "valid_from": day("2026-03-01"), "region_id": "EastUS"},
+            {"hourly_rate": "0.01", "valid_from": day("2026-03-01")},
+            {"hourly_rate": "0.7", "region_id": "westus"},
+        )
+    )
+
+    before = in_force(settled.prices, rejected=settled.rejected, as_of=day("2026-02-28"))
+    after = in_force(settled.prices, rejected=settled.rejected, as_of=day("2026-03-01"))
+
+    assert _rates(before.prices) == ["0.1", "0.7"]
+    assert _rates(after.prices) == ["0.7"]
+    assert after.counts.select("outcome", "rule", "rows").rows() == [
+        ("filtered", "superseded", 1),
+        ("kept", None, -1),
+    ]
+
+
+def test_a_price_newer_than_an_ambiguous_one_is_in_force():
+    settled = settle(
+        price_rows(
+            {"hourly_rate": "0.2", "valid_from": day("2020-01-01")},
+            {"hourly_rate": "0.1", "valid_from": day("2020-01-01")},
+            {"hourly_rate": "0.3", "valid_from": day("2026-03-01")},
+        )
+    )
+    now = in_force(settled.prices, rejected=settled.rejected, as_of=day("2026-11-30"))
+    assert _rates(now.prices) == ["0.3"]
+
+
+def test_refused_rows_of_other_rules_say_nothing_of_a_key():
+    settled = settle(price_rows({"hourly_rate": "0.1"}, {"hourly_rate": "0.2"}))
+    other = settled.rejected.with_columns(rule=pl.lit("unknown_unit"), row=pl.lit('"free text"'))
+    now = in_force(price_rows({}), rejected=other, as_of=day("2026-11-30"))
+    assert _rates(now.prices) == ["0.096"]
+
+
+def test_two_aws_dates_with_one_price_are_merged_into_the_newest():
+    prices = price_rows(
+        {"provider": "aws", "valid_from": day("2026-01-01"), "source_id": "d"},
+        {"provider": "aws", "valid_from": day("2026-06-01"), "source_id": "d", "sku_id": "Z"},
+    )
+    now = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-11-30"))
+    assert_frame_equal(now.prices, prices[[1]])
+    assert_frame_equal(
+        now.counts,
+        count_lines(("d", "filtered", "equal_duplicate", 1), ("d", "kept", None, -1)),
+    )
+
+
+def test_two_aws_dates_with_two_prices_are_both_refused():
+    prices = price_rows(
+        {"provider": "aws", "hourly_rate": "0.1", "valid_from": day("2026-01-01")},
+        {"provider": "aws", "hourly_rate": "0.2", "valid_from": day("2026-06-01")},
+    )
+    now = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-11-30"))
+    assert now.prices.is_empty()
+    assert now.rejected["rule"].to_list() == ["ambiguous_price"] * 2
+    assert "from 2026-01-01T00:00:00Z" in now.rejected["reason"][0]
+    assert "from 2026-06-01T00:00:00Z" in now.rejected["reason"][0]
+
+
+def test_an_aws_price_that_starts_later_contradicts_nothing():
+    prices = price_rows(
+        {"provider": "aws", "hourly_rate": "0.1", "valid_from": day("2026-01-01")},
+        {"provider": "aws", "hourly_rate": "0.2", "valid_from": day("2026-12-01")},
+    )
+    now = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-11-30"))
+    assert (_rates(now.prices), _rates(now.announced)) == (["0.1"], ["0.2"])
+
+
+def test_an_aws_row_beside_refused_rows_of_its_key_is_refused_too():
+    settled = settle(
+        price_rows(
+            {"provider": "aws", "hourly_rate": "0.1", "valid_from": day("2026-01-01")},
+            {"provider": "aws", "hourly_rate": "0.2", "valid_from": day("2026-01-01")},
+            {"provider": "aws", "hourly_rate": "0.3", "valid_from": day("2026-06-01")},
+        )
+    )
+    now = in_force(settled.prices, rejected=settled.rejected, as_of=day("2026-11-30"))
+    assert now.prices.is_empty()
+    assert now.rejected["rule"].to_list() == ["ambiguous_price"]
+    assert "0.3000000000 USD" in now.rejected["reason"][0]
+
+
+@PROPERTY
+@given(ANY_FRAMES)
+def test_rows_in_are_rows_kept_and_refused_and_filtered(frame):
+    settled = settle(frame)
+    now = in_force(settled.prices, rejected=settled.rejected, as_of=AS_OF)
+
+    counts = final_counts([_kept(frame), settled.counts, now.counts])
+
+    rows_in = frame.group_by("source_id").agg(rows=pl.len().cast(pl.Int64))
+    accounted = counts.group_by("source_id").agg(pl.col("rows").sum())
+    assert_frame_equal(accounted, rows_in, check_row_order=False)
+    is_kept = pl.col("outcome") == "kept"
+    published = pl.concat([now.prices, now.announced])
+    assert_frame_equal(counts.filter(is_kept), _kept(published).sort("source_id"))
+    refused = counts.filter(pl.col("outcome") == "rejected")["rows"].sum()
+    assert refused == settled.rejected.height + now.rejected.height
+
+
+@PROPERTY
+@given(shuffled(ANY_FRAMES))
+def test_what_is_in_force_does_not_depend_on_the_order_of_rows(frames):
+    results = []
+    for frame in frames:
+        settled = settle(frame)
+        results.append(in_force(settled.prices, rejected=settled.rejected, as_of=AS_OF))
+    first, second = results
+    assert_frame_equal(first.prices, second.prices, check_row_order=False)
+    assert_frame_equal(first.announced, second.announced, check_row_order=False)
+    assert_frame_equal(first.rejected, second.rejected, check_row_order=False)
+    assert_frame_equal(first.counts, second.counts)
+
+
+@PROPERTY
+@given(ANY_FRAMES)
+def test_one_price_is_in_force_for_a_key_and_none_starts_later(frame):
+    settled = settle(frame)
+    now = in_force(settled.prices, rejected=settled.rejected, as_of=AS_OF)
+    assert now.prices.select(pl.struct(price_key(PRICE_KEY_NOW)).is_unique().all()).item()
+    assert (now.prices["valid_from"] <= AS_OF).all()
+    assert (now.announced["valid_from"] > AS_OF).all()
+    assert now.prices.schema == now.announced.schema == PRICES.schema
+
+
+@PROPERTY
+@given(ANY_FRAMES)
+def test_selecting_again_changes_nothing(frame):
+    settled = settle(frame)
+    once = in_force(settled.prices, rejected=settled.rejected, as_of=AS_OF)
+    listed = pl.concat([once.prices, once.announced])
+    again = in_force(listed, rejected=NOTHING_REFUSED, as_of=AS_OF)
+    assert_frame_equal(again.prices, once.prices, check_row_order=False)
+    assert_frame_equal(again.announced, once.announced, check_row_order=False)
+    assert again.counts.is_empty()
+
+
+def test_no_prices_are_settled_into_none():
+    settled = settle(PRICES.empty())
+    now = in_force(settled.prices, rejected=settled.rejected, as_of=AS_OF)
+    assert_frame_equal(now.prices, PRICES.empty())
+    assert_frame_equal(now.announced, PRICES.empty())
+    assert now.rejected.schema == REJECTED.schema
+    assert now.counts.is_empty()
+
+
+# add_flag
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("ok", "indicative"),
+        ("indicative", "indicative"),
+        ("carried_over", "carried_over,indicative"),
+        ("price_jump", "indicative,price_jump"),
+        ("carried_over,indicative,price_jump", "carried_over,indicative,price_jump"),
+    ],
+)
+def test_a_flag_is_added_once_and_in_alphabetical_order(before, after):
+    prices = price_rows({"price_quality": before})
+    assert prices.with_columns(add_flag("indicative"))["price_quality"].to_list() == [after]
+
+
+def test_a_flag_is_added_only_where_it_is_asked_for():
+    prices = price_rows({}, {"hourly_rate": "1"}, {"upfront_fee": "1"})
+    where = (pl.col("hourly_rate") == Decimal(1)) | (pl.col("upfront_fee") > Decimal(2))
+    assert prices.with_columns(add_flag("price_jump", where=where))["price_quality"].to_list() == [
+        "ok",
+        "price_jump",
+        "ok",
+    ]

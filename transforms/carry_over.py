@@ -1,0 +1,122 @@
+"""What the last release knows of regions that could not be fetched this time."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import NamedTuple
+
+import polars as pl
+
+from transforms.list_prices import add_flag, price_key
+from transforms.normalized import Normalized, final_counts
+from warehouse.schemas.catalog import PRICE_KEY_NOW, SOURCES
+from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, PRICE_CANDIDATES, REJECTED
+from warehouse.schemas.rules.shared import LEFT_IN_LAST_RELEASE
+from warehouse.schemas.table import TIMESTAMP
+
+
+class LastRelease(NamedTuple):
+    """The tables of a release that a region is carried over from, as they were published."""
+
+    prices: pl.DataFrame
+    announced_prices: pl.DataFrame
+    instance_types: pl.DataFrame
+    offers: pl.DataFrame
+    sources: pl.DataFrame
+
+
+class CarriedOver(NamedTuple):
+    """Regions of the last release, in the shape of regions that were fetched.
+
+    part: as if normalised and settled; all its prices are flagged carried_over. sources: SOURCES,
+    the documents that they were made from, with their own dates.
+    """
+
+    part: Normalized
+    sources: pl.DataFrame
+
+
+def carry_over(
+    last: LastRelease, *, provider: str, region_ids: Collection[str], as_of: datetime
+) -> CarriedOver:
+    """Take regions from the last release, moved on to `as_of`.
+
+    Of each price key the newest price that is not after `as_of` stays: one that was announced in
+    the last release and has come into force since replaces the one before it. Prices that start
+    later stay announced. Dates stay the provider's own. Refused rows are not carried: rows of the
+    documents that gave no price in force are counted as `left_in_last_release`, so that kept and
+    filtered add up to the rows of the document.
+
+    Args:
+        last: tables of the last release.
+        provider: provider of the regions.
+        region_ids: regions to take, compared without case. One that the last release does not
+            know gives no rows: whether that is too much to miss is for the gate to say.
+        as_of: moment of this release, with a time zone.
+
+    Returns:
+        Instance facts are those of the last release for the types that are carried: use them for
+        types that no fetched document describes.
+    """
+    is_ours = (pl.col("provider") == provider) & pl.col("region_id").str.to_lowercase().is_in(
+        [region_id.lower() for region_id in region_ids]
+    )
+    listed = pl.concat([last.prices.filter(is_ours), last.announced_prices.filter(is_ours)])
+    prices = _moved_on(listed, as_of).with_columns(add_flag("carried_over"))
+    sources = last.sources.filter(is_ours).sort(SOURCES.key)
+    listings = last.offers.filter(
+        is_ours, ~pl.col("price_status").is_in(["priced", "not_published"])
+    )
+    part = Normalized(
+        prices=prices,
+        rejected=REJECTED.empty(),
+        counts=_counts(prices, sources),
+        instance_facts=_facts(last.instance_types, prices, listings),
+        listings=listings.select(LISTINGS.columns).sort(LISTINGS.key),
+    )
+    return CarriedOver(part, sources)
+
+
+def _moved_on(listed: pl.DataFrame, as_of: datetime) -> pl.DataFrame:
+    moment = pl.lit(as_of, dtype=TIMESTAMP)
+    is_due = pl.col("valid_from") <= moment
+    due = listed.filter(is_due)
+    is_newest = pl.col("valid_from") == pl.col("valid_from").max().over(price_key(PRICE_KEY_NOW))
+    return pl.concat([due.filter(is_newest), listed.filter(~is_due)]).select(
+        PRICE_CANDIDATES.columns
+    )
+
+
+def _facts(
+    instance_types: pl.DataFrame, prices: pl.DataFrame, listings: pl.DataFrame
+) -> pl.DataFrame:
+    type_key = pl.col("instance_type").str.to_lowercase().alias("type_key")
+    carried = pl.concat([frame.select("provider", type_key) for frame in (prices, listings)])
+    return (
+        instance_types.with_columns(type_key)
+        .join(carried, on=["provider", "type_key"], how="semi")
+        .select(INSTANCE_FACTS.columns)
+        .sort(INSTANCE_FACTS.key)
+    )
+
+
+def _counts(prices: pl.DataFrame, sources: pl.DataFrame) -> pl.DataFrame:
+    read = sources.filter(pl.col("rows").is_not_null())
+    rows_of_source = read.join(
+        prices.group_by("source_id").agg(kept=pl.len().cast(pl.Int64)),
+        on="source_id",
+        how="left",
+        validate="1:1",
+    ).with_columns(pl.col("kept").fill_null(0))
+    outcomes = (
+        ("kept", None, pl.col("kept")),
+        ("filtered", LEFT_IN_LAST_RELEASE.id, pl.col("rows") - pl.col("kept")),
+    )
+    return final_counts(
+        rows_of_source.select(
+            "source_id",
+            outcome=pl.lit(outcome),
+            rule=pl.lit(rule, dtype=pl.String),
+            rows=rows,
+        )
+        for outcome, rule, rows in outcomes
+    )
