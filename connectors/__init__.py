@@ -1,0 +1,1 @@
+"""Fetch the providers' documents and read their wire formats. No business meaning here."""

@@ -1,0 +1,1 @@
+"""AWS Price List: bulk offer files and their wire format."""
