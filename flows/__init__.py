@@ -1,0 +1,1 @@
+"""Conduct the nightly refresh: settings, Prefect flows, and the price-catalog command."""

@@ -1,0 +1,282 @@
+"""The command `price-catalog`: refresh the catalog, and ask it.
+
+Exit codes: 0 published, unchanged or answered; 1 error; 2 usage; 3 refused by the gate.
+"""
+
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.logging import RichHandler
+
+from flows import answers, output
+from flows.errors import RefusedByGateError, SettingsError
+from flows.output import Format
+from flows.settings import CatalogSettings, prepare_prefect
+from warehouse.query import run_sql
+from warehouse.releases import Release, list_releases, open_release
+from warehouse.schemas.vocabulary import SCOPES
+from warehouse.storage import Storage, open_storage
+from warehouse.verification import verify as verify_releases
+
+app = typer.Typer(
+    help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+)
+show = typer.Typer(help="Answer a question from the latest release.", no_args_is_help=True)
+app.add_typer(show, name="show")
+
+Root = Annotated[
+    str | None, typer.Option("--root", help="Catalog root [env: PRICE_CATALOG_ROOT; ./catalog]")
+]
+ReleaseId = Annotated[
+    str | None, typer.Option("--release", help="Release to ask; default the latest")
+]
+OutputFormat = Annotated[Format, typer.Option("--format", help="How to write the answer")]
+OutputFile = Annotated[
+    Path | None, typer.Option("--output", help="Write to a file, not to standard output")
+]
+
+PUBLISHED, ERROR, USAGE, REFUSED = 0, 1, 2, 3
+
+
+def main() -> None:
+    """Run the command; an error becomes one clear line and an exit code."""
+    try:
+        app()
+    except SettingsError as error:
+        _complain(error)
+        sys.exit(USAGE)
+    except RefusedByGateError as error:
+        _complain(error)
+        sys.exit(REFUSED)
+    except Exception as error:
+        if "--debug" in sys.argv:
+            raise
+        _complain(error)
+        sys.exit(ERROR)
+
+
+@app.callback()
+def common(
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Full log and tracebacks")] = False,
+) -> None:
+    """Set up the log."""
+    logging.basicConfig(
+        level=logging.DEBUG if debug else logging.WARNING,
+        format="%(message)s",
+        handlers=[RichHandler(console=Console(stderr=True), show_path=debug)],
+    )
+
+
+@app.command()
+def refresh(
+    *,
+    source: Annotated[
+        str | None, typer.Option(help="recorded: replay a recording. live: fetch")
+    ] = None,
+    root: Root = None,
+    landing: Annotated[Path | None, typer.Option(help="Folder for fetched bytes")] = None,
+    recording: Annotated[Path | None, typer.Option(help="Recording to replay")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Write a recording of this live run to a folder")
+    ] = None,
+    from_landed: Annotated[
+        str | None, typer.Option(help="Repeat an earlier run from its landed documents")
+    ] = None,
+    providers: Annotated[str | None, typer.Option(help="Comma list: aws,azure")] = None,
+    aws_regions: Annotated[str | None, typer.Option(help="Comma list; default all")] = None,
+    azure_regions: Annotated[str | None, typer.Option(help="Comma list; default all")] = None,
+    as_of: Annotated[str | None, typer.Option(help="The run's clock, ISO 8601")] = None,
+    aws_price_list_url: Annotated[str | None, typer.Option(help="AWS endpoint")] = None,
+    azure_retail_prices_url: Annotated[str | None, typer.Option(help="Azure endpoint")] = None,
+    ecb_rates_url: Annotated[str | None, typer.Option(help="ECB endpoint")] = None,
+    http_workers: Annotated[int | None, typer.Option(help="Regions fetched at once")] = None,
+    http_max_attempts: Annotated[int | None, typer.Option(help="Attempts a request")] = None,
+    http_backoff_seconds: Annotated[
+        float | None, typer.Option(help="Wait before the second attempt")
+    ] = None,
+    accept_jumps: Annotated[
+        bool, typer.Option("--accept-jumps", help="Publish price jumps that you looked at")
+    ] = False,
+    accept_losses: Annotated[
+        bool, typer.Option("--accept-losses", help="Publish losses that you looked at")
+    ] = False,
+    prefect: Annotated[
+        bool, typer.Option("--prefect/--no-prefect", help="Conduct it with Prefect, or plainly")
+    ] = True,
+) -> None:
+    """Fetch, normalise, check and publish. Each flag is also a PRICE_CATALOG_* variable."""
+    overrides: dict[str, Any] = {
+        "source": source,
+        "root": root,
+        "landing": _text(landing),
+        "recording": _text(recording),
+        "providers": providers,
+        "aws_regions": aws_regions,
+        "azure_regions": azure_regions,
+        "as_of": as_of,
+        "aws_price_list_url": aws_price_list_url,
+        "azure_retail_prices_url": azure_retail_prices_url,
+        "ecb_rates_url": ecb_rates_url,
+        "http_workers": http_workers,
+        "http_max_attempts": http_max_attempts,
+        "http_backoff_seconds": http_backoff_seconds,
+    }
+    prepare_prefect(quiet=not logging.getLogger().isEnabledFor(logging.DEBUG))
+    from flows.run_refresh import run_refresh  # noqa: PLC0415 - Prefect takes a second to import
+
+    run_refresh(
+        Console(),
+        {name: value for name, value in overrides.items() if value is not None},
+        accept_jumps=accept_jumps,
+        accept_losses=accept_losses,
+        record_to=_text(record),
+        from_landed=from_landed,
+        with_prefect=prefect,
+    )
+
+
+@app.command()
+def serve(
+    cron: Annotated[str, typer.Option(help="When, in cron's notation")] = "0 3 * * *",
+    timezone: Annotated[str, typer.Option(help="Time zone of the schedule")] = "Europe/Berlin",
+) -> None:
+    """Run the nightly refresh on this machine, with no Prefect server of its own to look after."""
+    prepare_prefect(quiet=False)
+    from prefect.schedules import Cron  # noqa: PLC0415 - Prefect takes a second to import
+
+    from flows.refresh_catalog import refresh_catalog  # noqa: PLC0415
+
+    refresh_catalog.serve(name="nightly", schedule=Cron(cron, timezone=timezone), limit=1)
+
+
+@app.command()
+def releases(root: Root = None, how: OutputFormat = Format.table) -> None:
+    """List every release, the latest first."""
+    output.write_frame(
+        answers.release_list(list_releases(_storage(root))),
+        how,
+        console=Console(),
+        output=None,
+    )
+
+
+@app.command()
+def verify(
+    release: Annotated[str | None, typer.Argument(help="Release id; default all")] = None,
+    root: Root = None,
+) -> None:
+    """Recompute every digest of one release, or of all."""
+    console = Console()
+    report = verify_releases(_storage(root), release)
+    for problem in report.problems:
+        console.print(f"[red]✗[/] {problem.message}")
+    if not report.is_sound:
+        raise typer.Exit(ERROR)
+    console.print(f"[green]✓[/] {len(report.releases)} releases are whole and unchanged.")
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help="One SELECT over the tables of a release")],
+    root: Root = None,
+    release: ReleaseId = None,
+    how: OutputFormat = Format.table,
+    to: OutputFile = None,
+) -> None:
+    """Ask with SQL (DuckDB): every table of a release is a view."""
+    frame = run_sql(_release(root, release), query)
+    output.write_frame(frame, how, console=Console(), output=to)
+
+
+@app.command()
+def tables(
+    name: Annotated[str | None, typer.Argument(help="A table; default all")] = None,
+    root: Root = None,
+    release: ReleaseId = None,
+    how: OutputFormat = Format.table,
+) -> None:
+    """Show the data dictionary: tables, columns, types, units, keys."""
+    frame = answers.dictionary(_release(root, release), name)
+    output.write_frame(frame, how, console=Console(), output=None)
+
+
+@show.command("cheapest")
+def show_cheapest(
+    instance_type: Annotated[str, typer.Argument(help="Such as p5.48xlarge")],
+    *,
+    scope: Annotated[
+        str | None, typer.Option(help="world, eu, eea, de, a continent, us_gov, zones")
+    ] = None,
+    operating_system: Annotated[str, typer.Option("--os", help="linux or windows")] = "linux",
+    currency: Annotated[str, typer.Option(help="USD or EUR")] = "USD",
+    root: Root = None,
+    release: ReleaseId = None,
+    how: OutputFormat = Format.table,
+    to: OutputFile = None,
+) -> None:
+    """Show where a type is cheapest, in each scope."""
+    opened = _release(root, release)
+    answer = answers.cheapest(
+        opened,
+        instance_type,
+        scope=_one_of("scope", scope, SCOPES),
+        operating_system=operating_system,
+        currency=_one_of("currency", currency.upper(), answers.CURRENCIES),
+    )
+    _answer(opened, answer, how, to)
+
+
+@show.command("prices")
+def show_prices(
+    instance_type: Annotated[str, typer.Argument(help="Such as Standard_NC40ads_H100_v5")],
+    *,
+    region: Annotated[str | None, typer.Option(help="Only this region")] = None,
+    root: Root = None,
+    release: ReleaseId = None,
+    how: OutputFormat = Format.table,
+    to: OutputFile = None,
+) -> None:
+    """Show every price of a type, the cheapest first."""
+    opened = _release(root, release)
+    _answer(opened, answers.prices(opened, instance_type, region_id=region), how, to)
+
+
+def _answer(release: Release, answer: pl.DataFrame, how: Format, to: Path | None) -> None:
+    console = Console()
+    if how is Format.table:
+        answer = answer.select(
+            name for name in answer.columns if answer[name].null_count() < answer.height
+        )
+    output.write_frame(answer, how, console=console, output=to)
+    if how is Format.table:
+        for line in answers.provenance(release):
+            console.print(f"[dim]{line}[/]")
+
+
+def _storage(root: str | None) -> Storage:
+    return open_storage(root or CatalogSettings().root)
+
+
+def _release(root: str | None, release_id: str | None) -> Release:
+    return open_release(_storage(root), release_id)
+
+
+def _one_of(what: str, value: str | None, known: Sequence[str]) -> str | None:
+    if value is not None and value not in known:
+        raise typer.BadParameter(f"{what} {value!r} is none of {', '.join(known)}")
+    return value
+
+
+def _text(path: Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _complain(error: Exception) -> None:
+    Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {error}", highlight=False)

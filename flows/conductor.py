@@ -1,0 +1,131 @@
+"""Two ways to conduct the same refresh: with Prefect, or with plain threads.
+
+The refresh itself (flows.refresh_catalog) is written once, against `Conductor`. What runs at
+once, what is tried again and what one failure means is the same in both.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+logger = logging.getLogger(__name__)
+
+Item = TypeVar("Item")
+Fetched = TypeVar("Fetched")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Item, Result]):
+    """What became of one item of a fan-out: a result, or the error that ended it."""
+
+    item: Item
+    result: Result | None
+    error: BaseException | None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """When a step is done again. Only for failures that nothing beneath has retried."""
+
+    attempts: int
+    on: tuple[type[BaseException], ...]
+    delay_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lane(Generic[Item, Fetched, Result]):
+    """The two steps that every item of a fan-out goes through: `fetch` may be tried again."""
+
+    fetch_name: str
+    fetch: Callable[[Item], Fetched]
+    retry: Retry
+    then_name: str
+    then: Callable[[Fetched], Result]
+
+
+class Progress(Protocol):
+    """Who is told how far a refresh is. Called from several threads."""
+
+    def begin(self, stage: str, total: int) -> None:
+        """A stage of so many items begins."""
+
+    def advance(self, stage: str) -> None:
+        """One item of a stage is done, well or not."""
+
+    def done(self, stage: str) -> None:
+        """The stage is over."""
+
+
+class Conductor(Protocol):
+    """Runs the stages of a refresh."""
+
+    def subflow(self, name: str, function: Callable[[], Result]) -> Result:
+        """Run a named part of the refresh that fans out by itself."""
+
+    def stage(self, name: str, function: Callable[[], Result]) -> Result:
+        """Run one named step."""
+
+    def fan_out(
+        self, stage: str, lane: Lane[Item, Any, Result], items: Sequence[Item]
+    ) -> list[Outcome[Item, Result]]:
+        """Run the lane for each item, a few at once.
+
+        One item's failure leaves the others alone; outcomes are in the order of the items.
+        """
+
+
+class PlainConductor:
+    """Runs a refresh in this process, with threads and without Prefect."""
+
+    def __init__(
+        self, workers: int, progress: Progress, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        """Run at most `workers` items of a fan-out at once."""
+        self._workers = workers
+        self._progress = progress
+        self._sleep = sleep
+
+    def subflow(self, name: str, function: Callable[[], Result]) -> Result:
+        """Run a named part of the refresh."""
+        logger.info("%s begins", name)
+        return function()
+
+    def stage(self, name: str, function: Callable[[], Result]) -> Result:
+        """Run one named step."""
+        self._progress.begin(name, 1)
+        result = function()
+        self._progress.done(name)
+        return result
+
+    def fan_out(
+        self, stage: str, lane: Lane[Item, Any, Result], items: Sequence[Item]
+    ) -> list[Outcome[Item, Result]]:
+        """Run the lane for each item on a pool of threads."""
+        self._progress.begin(stage, len(items))
+
+        def run(item: Item) -> Outcome[Item, Result]:
+            try:
+                result = lane.then(self._retried(lane, item))
+            except Exception as error:  # noqa: BLE001 - one region never takes the night with it
+                return Outcome(item, None, error)
+            finally:
+                self._progress.advance(stage)
+            return Outcome(item, result, None)
+
+        with ThreadPoolExecutor(self._workers, thread_name_prefix=stage) as pool:
+            outcomes = list(pool.map(run, items))
+        self._progress.done(stage)
+        return outcomes
+
+    def _retried(self, lane: Lane[Item, Fetched, Result], item: Item) -> Fetched:
+        for attempt in range(1, lane.retry.attempts):
+            try:
+                return lane.fetch(item)
+            except lane.retry.on as error:
+                logger.warning("%s: attempt %d is repeated: %s", item, attempt, error)
+                self._sleep(lane.retry.delay_seconds)
+        return lane.fetch(item)

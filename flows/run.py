@@ -1,0 +1,153 @@
+"""What a run is, and the addresses that its tasks hand to each other.
+
+Everything here pickles and is small: a task may run in another thread, process or machine.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from warehouse.schemas.documents import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints:
+    """Where the providers are asked."""
+
+    aws_price_list: str
+    azure_retail_prices: str
+    ecb_rates: str
+
+
+@dataclass(frozen=True, slots=True)
+class HttpLimits:
+    """How the providers are asked."""
+
+    workers: int
+    max_attempts: int
+    backoff_seconds: float
+    walk_max_attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One refresh: its clock, its sources and its folders. Every task gets it."""
+
+    run_id: str
+    as_of: datetime
+    """Moment that the release is of: which prices are in force, how old documents are."""
+    started_at: datetime
+    recording: Path | None
+    """Folder that is replayed in place of the network; None on a live run."""
+    record_to: Path | None
+    """Folder that a live run writes a recording to."""
+    from_landed: str | None
+    """Earlier run whose landed documents are taken in place of fetching."""
+    root: str
+    landing: Path
+    endpoints: Endpoints
+    limits: HttpLimits
+    may_use_credentials: bool
+    """Whether AWS may be asked through its API, if there are credentials: only for a live run
+    against AWS itself, and not for a recording, which anybody must be able to renew."""
+    providers: tuple[str, ...]
+    aws_regions: tuple[str, ...] | None
+    azure_regions: tuple[str, ...] | None
+    accept_jumps: bool
+    accept_losses: bool
+    code_version: str
+    fingerprint: str
+    """Digest of the code that turns documents into parts: a part of other code is not reused."""
+
+    @property
+    def work(self) -> Path:
+        """Folder of this run's candidate; emptied when a run of this id begins."""
+        return self.landing / "work" / self.run_id
+
+
+@dataclass(frozen=True, slots=True)
+class RegionDocuments:
+    """The landed documents of one region."""
+
+    provider: str
+    region_id: str
+    documents: tuple[Document, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionPart:
+    """One region, normalised: where its part is and what it holds."""
+
+    provider: str
+    region_id: str
+    documents: tuple[Document, ...]
+    key: str
+    path: Path
+    rows_read: int
+    rows_kept: int
+    seconds: float
+    from_cache: bool
+
+    @property
+    def bytes(self) -> int:
+        """Size of its documents."""
+        return sum(document.bytes for document in self.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class RegionFailure:
+    """One region that could not be fetched or read, with the reason."""
+
+    provider: str
+    region_id: str
+    error: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """What one provider gave this night."""
+
+    provider: str
+    asked: tuple[str, ...]
+    """Regions that the run wanted."""
+    index: Document | None
+    """The document that names the regions, where the provider has one."""
+    parts: tuple[RegionPart, ...]
+    failures: tuple[RegionFailure, ...]
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """Every document of this provider."""
+        index = () if self.index is None else (self.index,)
+        return index + tuple(document for part in self.parts for document in part.documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The night's exchange rates, or why there are none."""
+
+    document: Document | None
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The releases that a run builds on."""
+
+    compared: str | None
+    """Release that regions are carried over from and that prices are compared with."""
+    latest: str | None
+    """The latest release when the run began: nothing may be published in between."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateAddress:
+    """A whole release before the gate: a folder with a parquet file a table."""
+
+    folder: Path
+    base: Base
+    extracts: tuple[Extract, ...]
+    rates: Rates
+    carried_over: tuple[tuple[str, str], ...]
+    """(provider, region_id) of regions that are shown as the last release knew them."""

@@ -1,0 +1,90 @@
+"""The one reader of the environment: every setting of a refresh, its unit and its default."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+Source = Literal["recorded", "live"]
+Provider = Literal["aws", "azure"]
+
+AWS_PRICE_LIST_URL = "https://pricing.us-east-1.amazonaws.com"
+
+BUNDLED_RECORDING = Path(__file__).resolve().parent.parent / "recording" / "bundled"
+
+
+class CatalogSettings(BaseSettings):
+    """Settings of a refresh. Each is a PRICE_CATALOG_* variable and a flag of `refresh`."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PRICE_CATALOG_", env_file=".env", frozen=True, extra="ignore"
+    )
+
+    source: Source = Field("live", description="recorded: replay a recording. live: fetch")
+    root: str = Field("catalog", description="Catalog root: a folder, or a file:// address")
+    landing: Path = Field(Path("landing"), description="Folder that fetched bytes land in")
+    recording: Path = Field(BUNDLED_RECORDING, description="Recording that `recorded` replays")
+    aws_price_list_url: str = Field(AWS_PRICE_LIST_URL, description="AWS Price List bulk endpoint")
+    azure_retail_prices_url: str = Field(
+        "https://prices.azure.com/api/retail/prices", description="Azure Retail Prices endpoint"
+    )
+    ecb_rates_url: str = Field(
+        "https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml",
+        description="Euro reference rates of the European Central Bank",
+    )
+    providers: Annotated[tuple[Provider, ...], NoDecode] = Field(
+        ("aws", "azure"), min_length=1, description="Providers, a comma list"
+    )
+    aws_regions: Annotated[tuple[str, ...] | None, NoDecode] = Field(
+        None, description="AWS regions, a comma list; default all that the index names"
+    )
+    azure_regions: Annotated[tuple[str, ...] | None, NoDecode] = Field(
+        None, description="Azure regions, a comma list; default all that are known"
+    )
+    as_of: datetime | None = Field(
+        None, description="The run's clock, ISO 8601; default now, or the recording's own date"
+    )
+    http_workers: int = Field(4, ge=1, le=64, description="Regions fetched at once")
+    http_max_attempts: int = Field(5, ge=1, le=20, description="Attempts a request")
+    http_backoff_seconds: float = Field(
+        2.0, ge=0, description="Wait before the second attempt, seconds; doubles each time"
+    )
+    walk_max_attempts: int = Field(
+        3, ge=1, le=10, description="Walks over one listing whose pages do not fit together"
+    )
+
+    @field_validator("providers", "aws_regions", "azure_regions", mode="before")
+    @classmethod
+    def _split_comma_list(cls, value: object) -> object:
+        if isinstance(value, str):
+            names = tuple(name.strip() for name in value.split(",") if name.strip())
+            return names or None
+        return value
+
+    @field_validator("as_of")
+    @classmethod
+    def _in_utc(cls, value: datetime | None) -> datetime | None:
+        if value is None:
+            return None
+        aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+        return aware.replace(microsecond=0)
+
+
+def prepare_prefect(*, quiet: bool) -> None:
+    """Set Prefect's variables before it is imported: no telemetry, room to start, little noise.
+
+    A variable that is already set stays as it is.
+    """
+    wanted = {
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "DO_NOT_TRACK": "1",
+        # A new home migrates its database first, which takes most of the default of 20 seconds.
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    }
+    if quiet:
+        wanted |= {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL"}
+    for name, value in wanted.items():
+        os.environ.setdefault(name, value)  # noqa: TID251 - the one place that may
