@@ -145,6 +145,17 @@ def test_index_cannot_lead_elsewhere(client, server, landing, url):
     assert caught.value.region_id == "r1"
 
 
+def test_index_that_mixes_up_its_regions_is_refused(client, server, landing):
+    body = (
+        b'{"publicationDate":"2026-07-05T12:00:00Z","regions":{"r1":{"regionCode":"r2",'
+        b'"currentVersionUrl":"/offers/v1.0/aws/AmazonEC2/1/r2/index.json"}}}'
+    )
+    server.misbehave(sends(body))
+
+    with pytest.raises(WireFormatError, match=r"r1's offer file .* for 'r2'"):
+        index_of(client, server, landing)
+
+
 def test_wrong_address_of_the_price_list_is_not_waited_for(client, server, landing, waits):
     with pytest.raises(SourceRejectedError, match="404"):
         fetch_region_index(client, f"{server.aws_url}/wrong", landing, fetched_at=NOW)

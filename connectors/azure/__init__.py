@@ -1,0 +1,1 @@
+"""Azure Retail Prices: paged listings and their wire format."""
