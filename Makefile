@@ -40,9 +40,13 @@ format: $(STAMP) ## rewrite the code in the project's style
 lock: $(STAMP) ## renew requirements.lock from pyproject.toml
 	VIRTUAL_ENV=$(VENV) $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --upgrade --group dev pyproject.toml --output-file requirements.lock
 
+recording: $(STAMP) ## make the bundled recording again from collected prices in FACTS=...
+	PYTHONPATH=.:tests $(BIN)/python -m recording.build $(FACTS)
+
 bench: $(STAMP) ## measure the readers against bare polars
 	$(BIN)/python benchmarks/aws_offer_file.py
 	$(BIN)/python benchmarks/azure_retail_items.py
+	$(BIN)/python benchmarks/regions_memory.py
 
 clean: ## remove the environment and what runs left behind; releases in ./catalog stay
 	rm -rf $(VENV) landing .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
