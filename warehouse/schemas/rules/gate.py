@@ -6,46 +6,48 @@ Ids read `table.check`. A row check is also what `split_rows` holds rows of that
 from warehouse.schemas.catalog import TABLES
 from warehouse.schemas.rules.rule import Rule, row_check, table_check
 
+TABLE_RULES: tuple[Rule, ...] = (
+    table_check(
+        "tables.columns",
+        "all",
+        "critical",
+        "Every table is there with the columns, order and types of the contract: readers select "
+        "by name and rely on the type",
+    ),
+    table_check(
+        "tables.key_unique",
+        "all",
+        "critical",
+        "One row a key, nulls counted as equal: two rows for one key give every join two answers",
+    ),
+)
 
-def _shape_rules() -> tuple[Rule, ...]:
-    """Return the rules that every published table has because of its schema."""
-    rules: list[Rule] = []
-    for table in TABLES:
-        name = table.name
-        rules += [
-            table_check(
-                f"{name}.columns",
-                name,
-                "critical",
-                "The table is there and has the columns, order and types of the contract: readers "
-                "select by name and rely on the type",
+
+def _field_rules() -> tuple[Rule, ...]:
+    """Return the row checks that every published table has because of its fields."""
+    return tuple(
+        row_check(f"{table.name}.{check}", table.name, "critical", reason)
+        for table in TABLES
+        for check, reason, is_needed in (
+            (
+                "not_null",
+                (
+                    "What the contract calls never null is never null; a missing key or price is "
+                    "worse than a missing row"
+                ),
+                True,
             ),
-            row_check(
-                f"{name}.not_null",
-                name,
-                "critical",
-                "A column that the contract calls never null is never null; a missing key or price "
-                "is worse than a missing row",
+            (
+                "vocabulary",
+                (
+                    "A column with a closed list holds only words of that list; a new word of a "
+                    "provider must be mapped, not passed on"
+                ),
+                any(field.vocabulary for field in table.fields),
             ),
-            table_check(
-                f"{name}.key_unique",
-                name,
-                "critical",
-                "One row a key (" + ", ".join(table.key) + "), nulls counted as equal: two rows "
-                "for one key give every join two answers",
-            ),
-        ]
-        if any(field.vocabulary for field in table.fields):
-            rules.append(
-                row_check(
-                    f"{name}.vocabulary",
-                    name,
-                    "critical",
-                    "A column with a closed list holds only values of that list; a new word of a "
-                    "provider must be mapped, not passed on",
-                )
-            )
-    return tuple(rules)
+        )
+        if is_needed
+    )
 
 
 def _price_rules() -> tuple[Rule, ...]:
@@ -56,27 +58,38 @@ def _price_rules() -> tuple[Rule, ...]:
         for check, reason in (
             (
                 "price_positive",
-                "effective_hourly_price is above 0. A listed 0 marks what is not released or is "
-                "billed elsewhere; it would win every comparison",
+                (
+                    "effective_hourly_price is above 0. A listed 0 marks what is not released or "
+                    "is billed elsewhere; it would win every comparison"
+                ),
             ),
             ("hourly_rate_not_negative", "hourly_rate is 0 or more"),
             ("upfront_fee_not_negative", "upfront_fee is 0 or more, or null"),
             (
                 "effective_price",
-                "effective_hourly_price = hourly_rate + upfront_fee / (8760 x term_years), to the "
-                "tenth decimal",
+                (
+                    "effective_hourly_price = hourly_rate + upfront_fee / (8760 x term_years), to "
+                    "the tenth decimal"
+                ),
             ),
             (
                 "commitment",
-                "A reservation or savings plan says what is committed, how long and how it is "
-                "paid; every other price leaves the three null",
+                (
+                    "A reservation or savings plan says what is committed, how long and how it is "
+                    "paid; every other price leaves the three null"
+                ),
             ),
             (
                 "pricing_category",
-                "pricing_category follows purchase_option: on_demand is Standard, spot and "
-                "low_priority are Dynamic, reservations and savings plans are Committed",
+                (
+                    "pricing_category follows purchase_option: on_demand is Standard, spot "
+                    "and low_priority are Dynamic, reservations and savings plans are Committed"
+                ),
             ),
-            ("currency_code", "currency is an ISO 4217 code: three capital letters"),
+            (
+                "currency_known",
+                "currency is one in which the providers list prices: USD, or CNY in China",
+            ),
             ("quality_flags", "price_quality is ok or a comma list of known flags, sorted"),
         )
     )
@@ -112,21 +125,21 @@ OTHER_ROW_RULES: tuple[Rule, ...] = (
 REFERENCE_RULES: tuple[Rule, ...] = tuple(
     table_check(rule_id, rule_id.split(".", maxsplit=1)[0], "critical", reason)
     for rule_id, reason in (
-        ("prices.region_known", "A price names a region of `regions` (compared without case)"),
+        ("prices.region_known", "A price names a region of `regions`, compared without case"),
         ("prices.instance_type_known", "A price names a type of `instance_types`"),
         ("prices.source_known", "A price names the document it came from, a row of `sources`"),
         ("prices.offer_known", "What has a price in a region is in `offers` for that region"),
         (
             "announced_prices.region_known",
-            "A price names a region of `regions` (compared without case)",
+            "A price names a region of `regions`, compared without case",
         ),
         ("announced_prices.instance_type_known", "A price names a type of `instance_types`"),
         ("announced_prices.source_known", "A price names a row of `sources`"),
-        ("offers.region_known", "An offer names a region of `regions` (compared without case)"),
+        ("offers.region_known", "An offer names a region of `regions`, compared without case"),
         ("offers.instance_type_known", "An offer names a type of `instance_types`"),
         (
             "cheapest_region.region_known",
-            "A winner is a region of `regions` (compared without case)",
+            "A winner is a region of `regions`, compared without case",
         ),
         ("cheapest_region.instance_type_known", "A winner is of a type of `instance_types`"),
         ("rejected_rows.source_known", "A refused row names a row of `sources`"),
@@ -146,7 +159,8 @@ CONSISTENCY_RULES: tuple[Rule, ...] = (
         "prices.in_force",
         "prices",
         "critical",
-        "valid_from is not after the run's as-of time: later prices belong in announced_prices",
+        "At the run's as-of time a price has begun and has not ended: later prices belong in "
+        "announced_prices, ended ones nowhere",
     ),
     table_check(
         "announced_prices.ahead",
@@ -336,8 +350,7 @@ PROVENANCE_RULES: tuple[Rule, ...] = (
         "prices.kept_counted",
         "prices",
         "critical",
-        "Of every document: as many prices, in force or announced, name it as were counted as "
-        "kept. Carried-over prices were counted when their document was read",
+        "Of every document: as many prices, in force or announced, name it as were counted as kept",
     ),
     table_check(
         "rejected_rows.counted",
@@ -360,7 +373,8 @@ PROVENANCE_RULES: tuple[Rule, ...] = (
 )
 
 GATE: tuple[Rule, ...] = (
-    *_shape_rules(),
+    *TABLE_RULES,
+    *_field_rules(),
     *_price_rules(),
     *OTHER_ROW_RULES,
     *REFERENCE_RULES,

@@ -1,0 +1,1 @@
+"""Table checks: what holds for a table as a whole, between tables, or between releases."""
