@@ -19,7 +19,7 @@ from transforms.normalized import Normalized, count_rows, first_rule, rejected_f
 from transforms.regions import partition_of
 from warehouse.schemas.parts import LISTINGS, PRICE_CANDIDATES, ROW_COUNTS
 from warehouse.schemas.raw import AWS_OFFER_ROWS
-from warehouse.schemas.table import PRICE
+from warehouse.schemas.table import PRICE, TIMESTAMP
 
 _REJECT = "reject"
 
@@ -123,6 +123,7 @@ def _prices(rows: pl.DataFrame, source_id: str, region_id: str) -> pl.DataFrame:
             pricing_category=pl.lit("Standard"),
             pricing_unit=pl.lit("Hours"),
             valid_from=effective_at(),
+            valid_to=pl.lit(None, dtype=TIMESTAMP),
             sku_id="sku",
             sku_price_id="rate_code",
             price_quality=pl.lit("ok"),

@@ -48,7 +48,10 @@ _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class _Check(NamedTuple):
-    """A rule, the rows that it takes, and the column that shows why."""
+    """A rule, the rows that it takes, and the column that shows why.
+
+    A rule with several reasons to take a row has a check for each.
+    """
 
     rule: Rule
     takes: pl.Expr
@@ -69,7 +72,7 @@ def normalize_retail_pages(
 
     Kept are the plain meters of Linux and of Windows (licence included), and the Dev/Test meters
     of Windows: what the machine costs with a licence of one's own (Azure Hybrid Benefit, byol).
-    Prices of every date are kept, superseded and announced ones too.
+    Prices of every date are kept, superseded, ended and announced ones too.
 
     Row-local: pages may be given together or one at a time, in any order, with the same result.
     Together is a third of the work, for a page is so small that most of it is spent on starting.
@@ -184,7 +187,8 @@ def _rejects(region_id: str, *, is_known: bool) -> list[_Check]:
         pl.col("sku_name", "meter_name").str.contains(_SPOT_OR_LOW_PRIORITY)
     )
     is_other_system = ~_is_windows() & product.str.contains(_OTHER_SYSTEM)
-    has_bad_end = _time("effective_end_date").is_null() & pl.col("effective_end_date").is_not_null()
+    end = "effective_end_date"
+    has_bad_end = _time(end).is_null() & pl.col(end).is_not_null()
     return [
         _Check(shared.FOREIGN_REGION, is_foreign, "arm_region_name"),
         _Check(shared.UNKNOWN_REGION, pl.lit(not is_known), "arm_region_name"),
@@ -210,9 +214,10 @@ def _rejects(region_id: str, *, is_known: bool) -> list[_Check]:
         _Check(shared.NEGATIVE_PRICE, price < 0, "retail_price"),
         _Check(
             shared.UNPARSEABLE_DATE,
-            _time("effective_start_date").is_null() | has_bad_end,
+            _time("effective_start_date").is_null(),
             "effective_start_date",
         ),
+        _Check(shared.UNPARSEABLE_DATE, has_bad_end, end),
     ]
 
 
@@ -236,7 +241,7 @@ def _time(name: str) -> pl.Expr:
 def _reason(checks: list[_Check]) -> pl.Expr:
     """The rule's reason with what the row says; null where the row says nothing."""
     return pl.coalesce(
-        pl.when(pl.col("rule") == check.rule.id).then(
+        pl.when((pl.col("rule") == check.rule.id) & check.takes).then(
             pl.format("{} ({}: {})", pl.lit(check.rule.reason), pl.lit(check.shows), check.shows)
         )
         for check in checks
@@ -266,6 +271,7 @@ def _prices(kept: pl.DataFrame, region_id: str) -> pl.DataFrame:
         currency="currency_code",
         pricing_unit=pl.lit("Hours"),
         valid_from=_time("effective_start_date").dt.replace_time_zone("UTC"),
+        valid_to=_time("effective_end_date").dt.replace_time_zone("UTC"),
         sku_id="sku_id",
         sku_price_id="meter_id",
         price_quality=pl.lit("ok"),

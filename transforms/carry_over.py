@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import polars as pl
 
-from transforms.list_prices import add_flag, price_key
+from transforms.list_prices import add_flag, has_ended, price_key
 from transforms.normalized import Normalized, final_counts
 from warehouse.schemas.catalog import PRICE_KEY_NOW, SOURCES
 from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, PRICE_CANDIDATES, REJECTED
-from warehouse.schemas.rules.shared import LEFT_IN_LAST_RELEASE
+from warehouse.schemas.rules.shared import ENDED, LEFT_IN_LAST_RELEASE
 from warehouse.schemas.table import TIMESTAMP
 
 
@@ -40,11 +40,12 @@ def carry_over(
 ) -> CarriedOver:
     """Take regions from the last release, moved on to `as_of`.
 
-    Of each price key the newest price that is not after `as_of` stays: one that was announced in
-    the last release and has come into force since replaces the one before it. Prices that start
-    later stay announced. Dates stay the provider's own. Refused rows are not carried: rows of the
-    documents that gave no price in force are counted as `left_in_last_release`, so that kept and
-    filtered add up to the rows of the document.
+    Prices that have ended since are filtered as `ended`. Of those left of each price key the newest
+    that is not after `as_of` stays: one that was announced in the last release and has come into
+    force since replaces the one before it. Prices that start later stay announced. Dates stay the
+    provider's own. Refused rows are not carried: rows of the documents that gave no price in force
+    are counted as `left_in_last_release`, so that kept and filtered add up to the rows of the
+    document.
 
     Args:
         last: tables of the last release.
@@ -61,7 +62,8 @@ def carry_over(
         [region_id.lower() for region_id in region_ids]
     )
     listed = pl.concat([last.prices.filter(is_ours), last.announced_prices.filter(is_ours)])
-    prices = _moved_on(listed, as_of).with_columns(add_flag("carried_over"))
+    is_over = has_ended(as_of)
+    prices = _moved_on(listed.filter(~is_over), as_of).with_columns(add_flag("carried_over"))
     sources = last.sources.filter(is_ours).sort(SOURCES.key)
     listings = last.offers.filter(
         is_ours, ~pl.col("price_status").is_in(["priced", "not_published"])
@@ -69,7 +71,7 @@ def carry_over(
     part = Normalized(
         prices=prices,
         rejected=REJECTED.empty(),
-        counts=_counts(prices, sources),
+        counts=_counts(prices, listed.filter(is_over), sources),
         instance_facts=_facts(last.instance_types, prices, listings),
         listings=listings.select(LISTINGS.columns).sort(LISTINGS.key),
     )
@@ -99,17 +101,19 @@ def _facts(
     )
 
 
-def _counts(prices: pl.DataFrame, sources: pl.DataFrame) -> pl.DataFrame:
-    read = sources.filter(pl.col("rows").is_not_null())
-    rows_of_source = read.join(
-        prices.group_by("source_id").agg(kept=pl.len().cast(pl.Int64)),
-        on="source_id",
-        how="left",
-        validate="1:1",
-    ).with_columns(pl.col("kept").fill_null(0))
+def _counts(prices: pl.DataFrame, ended: pl.DataFrame, sources: pl.DataFrame) -> pl.DataFrame:
+    rows_of_source = sources.filter(pl.col("rows").is_not_null())
+    for name, rows in (("kept", prices), ("ended", ended)):
+        rows_of_source = rows_of_source.join(
+            rows.group_by("source_id").agg(pl.len().cast(pl.Int64).alias(name)),
+            on="source_id",
+            how="left",
+            validate="1:1",
+        ).with_columns(pl.col(name).fill_null(0))
     outcomes = (
         ("kept", None, pl.col("kept")),
-        ("filtered", LEFT_IN_LAST_RELEASE.id, pl.col("rows") - pl.col("kept")),
+        ("filtered", ENDED.id, pl.col("ended")),
+        ("filtered", LEFT_IN_LAST_RELEASE.id, pl.col("rows") - pl.col("kept") - pl.col("ended")),
     )
     return final_counts(
         rows_of_source.select(

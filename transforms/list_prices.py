@@ -12,14 +12,23 @@ import polars as pl
 from transforms.normalized import moved_rows, rejected_frame
 from warehouse.schemas.catalog import PRICE_KEY_NOW
 from warehouse.schemas.parts import PRICE_CANDIDATES
-from warehouse.schemas.rules.shared import AMBIGUOUS_PRICE, EQUAL_DUPLICATE, SUPERSEDED
+from warehouse.schemas.rules.shared import (
+    AMBIGUOUS_PRICE,
+    ENDED,
+    EQUAL_DUPLICATE,
+    SUPERSEDED,
+)
 from warehouse.schemas.table import TIMESTAMP
 
 _CASELESS = ("region_id", "instance_type")
 
 _AMOUNTS = ("hourly_rate", "upfront_fee", "effective_hourly_price")
 
+_LATEST_FIRST = ("valid_from", "valid_to")
+
 _SOURCE_ORDER = ("source_id", "sku_id", "sku_price_id")
+
+_TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 _NEWEST_WINS = ("azure",)
 """Providers that list a price and those that it replaced side by side, told apart by date alone.
@@ -63,10 +72,12 @@ class _Merged(NamedTuple):
 def settle(prices: pl.DataFrame) -> Settled:
     """Merge equal rows of one key and date, and refuse different ones.
 
-    Of rows that say the same price, the one with the smallest (source_id, sku_id, sku_price_id)
-    stays and the others are filtered as `equal_duplicate`. Where one key and date has different
-    prices, all its rows are refused as `ambiguous_price`, each with the cheapest and the dearest
-    of them in its reason; the row in `rejected` is the candidate, as JSON.
+    Of rows that say the same price, the one that ends last stays (open is later than any end), of
+    these the one with the smallest (source_id, sku_id, sku_price_id), and the others are filtered
+    as `equal_duplicate`. Where one key and date has different prices, all its rows are refused as
+    `ambiguous_price`, each with the cheapest and the dearest of them in its reason; the row in
+    `rejected` is the candidate, as JSON. That they end at different times excuses nothing: while
+    both hold, nobody knows which one is charged.
 
     Args:
         prices: PRICE_CANDIDATES, with all rows of each key that occurs: a region, or more.
@@ -81,6 +92,13 @@ def settle(prices: pl.DataFrame) -> Settled:
 def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetime) -> InForce:
     """Select what holds at `as_of`; what starts later is announced.
 
+    A price holds from valid_from until just before valid_to. What has ended is filtered as `ended`
+    before anything else, and takes no part in what follows. An end is said of one listing, not of
+    its key: Azure lists a closed row beside an open one of the same meter and date. So an older
+    listing that names no end is in force again when a newer one has ended. That is the listings
+    taken at their word; no recorded one shows whether Azure means it so, for Azure also leaves
+    superseded listings open.
+
     Azure: the newest date of a key that is not after `as_of` wins, older ones are filtered as
     `superseded`. If the newest listing was refused as ambiguous, the key has no price: the one
     before it no longer holds. AWS: the date decides nothing between two SKUs of one key that are
@@ -94,10 +112,12 @@ def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetim
     """
     moment = pl.lit(as_of, dtype=TIMESTAMP)
     key = price_key(PRICE_KEY_NOW)
+    is_over = has_ended(as_of)
     is_due = pl.col("valid_from") <= moment
-    doubted = _doubted(rejected).filter(is_due).group_by(key).agg(doubted_from=_newest())
+    listed = candidates.filter(~is_over)
+    doubted = _doubted(rejected).filter(~is_over, is_due).group_by(key).agg(doubted_from=_newest())
     due = (
-        candidates.filter(is_due)
+        listed.filter(is_due)
         .join(doubted, left_on=key, right_on=PRICE_KEY_NOW, how="left", nulls_equal=True)
         .select(*PRICE_CANDIDATES.columns, "doubted_from")
     )
@@ -121,6 +141,7 @@ def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetim
     ambiguous = pl.concat([merged.ambiguous, in_doubt.drop("doubted_from")])
     moved = pl.concat(
         [
+            _taken(candidates.filter(is_over), ENDED.id),
             _taken(superseded, SUPERSEDED.id),
             _taken(merged.equal, EQUAL_DUPLICATE.id),
             _taken(ambiguous, AMBIGUOUS_PRICE.id),
@@ -128,10 +149,15 @@ def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetim
     )
     return InForce(
         prices=pl.concat([current, merged.kept]),
-        announced=candidates.filter(~is_due),
+        announced=listed.filter(~is_due),
         rejected=_refused(ambiguous),
         counts=moved_rows(moved),
     )
+
+
+def has_ended(as_of: datetime) -> pl.Expr:
+    """Tell the prices that the provider says held until `as_of` or earlier; never null."""
+    return (pl.col("valid_to") <= pl.lit(as_of, dtype=TIMESTAMP)).fill_null(value=False)
 
 
 def price_key(columns: Sequence[str]) -> list[pl.Expr]:
@@ -162,9 +188,10 @@ def add_flag(flag: str, *, where: pl.Expr | None = None) -> pl.Expr:
 def _merge(candidates: pl.DataFrame, key: list[pl.Expr]) -> _Merged:
     # Nearly all rows are alone with their key, and only a hash tells so; sorting is for the rest.
     is_alone = candidates.select(pl.len().over(key) == 1).to_series()
-    order = list(dict.fromkeys(("valid_from", *_SOURCE_ORDER, *PRICE_CANDIDATES.columns)))
-    newest_first = [column == "valid_from" for column in order]
-    doubles = candidates.filter(~is_alone).sort(order, descending=newest_first)
+    # Nulls sort first in either direction: an open price comes before one that ends.
+    order = list(dict.fromkeys((*_LATEST_FIRST, *_SOURCE_ORDER, *PRICE_CANDIDATES.columns)))
+    descending = [column in _LATEST_FIRST for column in order]
+    doubles = candidates.filter(~is_alone).sort(order, descending=descending)
     is_ambiguous = doubles.select(pl.struct(_AMOUNTS).n_unique().over(key) > 1).to_series()
     same = doubles.filter(~is_ambiguous)
     is_first = same.select(pl.struct(key).is_first_distinct()).to_series()
@@ -190,13 +217,14 @@ def _ambiguity(key: list[pl.Expr]) -> pl.Expr:
 
 def _described() -> pl.Expr:
     return pl.format(
-        "{} {} an hour{} (sku_id {}, sku_price_id {}, from {}, in {})",
+        "{} {} an hour{} (sku_id {}, sku_price_id {}, from {}{}, in {})",
         "hourly_rate",
         "currency",
         pl.format(" and {} upfront", "upfront_fee").fill_null(""),
         "sku_id",
         "sku_price_id",
-        pl.col("valid_from").dt.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        pl.col("valid_from").dt.strftime(_TIME_FORMAT),
+        pl.format(" until {}", pl.col("valid_to").dt.strftime(_TIME_FORMAT)).fill_null(""),
         "source_id",
     )
 
@@ -214,10 +242,11 @@ def _refused(ambiguous: pl.DataFrame) -> pl.DataFrame:
 
 
 def _doubted(rejected: pl.DataFrame) -> pl.DataFrame:
-    key = pl.Struct({name: PRICE_CANDIDATES.field(name).dtype for name in PRICE_CANDIDATES.key})
+    columns = (*PRICE_CANDIDATES.key, "valid_to")
+    dated_key = pl.Struct({name: PRICE_CANDIDATES.field(name).dtype for name in columns})
     return (
         rejected.filter(pl.col("rule") == AMBIGUOUS_PRICE.id)
-        .select(pl.col("row").str.json_decode(key))
+        .select(pl.col("row").str.json_decode(dated_key))
         .unnest("row")
     )
 

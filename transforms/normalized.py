@@ -73,10 +73,11 @@ def combine(parts: Iterable[Normalized]) -> Normalized:
 def first_rule(checks: Sequence[tuple[Rule, pl.Expr]]) -> pl.Expr:
     """Name the first rule whose condition holds, in the order given; null where none holds.
 
+    A rule may have several conditions.
     The result is an Enum of the rules' ids: a code a row instead of a text. A condition that is
     null does not hold, so write conditions that are true for what is missing.
     """
-    ids = pl.Enum([rule.id for rule, _ in checks])
+    ids = pl.Enum(list(dict.fromkeys(rule.id for rule, _ in checks)))
     return pl.coalesce(
         pl.when(condition).then(pl.lit(rule.id, dtype=ids)) for rule, condition in checks
     )

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 from hypothesis import settings
 from hypothesis import strategies as st
+
 from support.rows import Row, price_rows
 
 PROPERTY = settings(deadline=None, max_examples=30)
@@ -17,6 +18,8 @@ PROPERTY = settings(deadline=None, max_examples=30)
 AS_OF = datetime(2026, 11, 30, tzinfo=UTC)
 
 _DATES = tuple(AS_OF + timedelta(days=days) for days in (-400, -30, 0, 40))
+
+_ENDS = (None, None, None, *(AS_OF + timedelta(days=days) for days in (-10, 0, 20, 60)))
 
 REGION_SPELLINGS = ("eastus", "EastUS", "westus2", "germanynorth", "germanywestcentral")
 
@@ -29,6 +32,7 @@ PRICE_TEXTS = ("0.0000000001", "0.096", "0.0960000001", "6.98", "55.04", "999999
 def price_row(draw: st.DrawFn, **fixed: Any) -> Row:
     """Draw one row of prices; `fixed` columns are not drawn."""
     rate = draw(st.sampled_from(PRICE_TEXTS))
+    valid_from, end = draw(st.sampled_from(_DATES)), draw(st.sampled_from(_ENDS))
     drawn = {
         "provider": draw(st.sampled_from(("aws", "azure"))),
         "region_id": draw(st.sampled_from(REGION_SPELLINGS)),
@@ -41,7 +45,8 @@ def price_row(draw: st.DrawFn, **fixed: Any) -> Row:
         "hourly_rate": rate,
         "upfront_fee": draw(st.sampled_from((None, None, None, "3"))),
         "currency": draw(st.sampled_from(("USD", "USD", "CNY"))),
-        "valid_from": draw(st.sampled_from(_DATES)),
+        "valid_from": valid_from,
+        "valid_to": end if end is not None and end > valid_from else None,
         "sku_id": draw(st.sampled_from(("A", "B"))),
         "sku_price_id": draw(st.sampled_from(("A.1", "B.1"))),
         "source_id": draw(st.sampled_from(("document/1", "document/2"))),

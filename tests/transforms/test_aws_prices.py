@@ -120,6 +120,7 @@ def test_the_linux_row_becomes_a_price_with_every_column_of_the_contract() -> No
         "currency": "USD",
         "pricing_unit": "Hours",
         "valid_from": datetime(2026, 7, 1, tzinfo=UTC),
+        "valid_to": None,
         "sku_id": "5G4TA8Z4MUKE6MJB",
         "sku_price_id": "5G4TA8Z4MUKE6MJB.JRTCKXETXF.6YS6EN2CT7",
         "price_quality": "ok",

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 from connectors.azure.wire import read_retail_page
 from transforms.azure_prices import normalize_retail_items, normalize_retail_pages
-from transforms.list_prices import settle
+from transforms.list_prices import in_force, settle
 from transforms.normalized import combine, final_counts
 from warehouse.schemas.catalog import REGIONS
 from warehouse.schemas.parts import (
@@ -142,6 +142,7 @@ def test_the_ordinary_linux_item_is_a_price_in_the_whole_schema():
         "currency": "USD",
         "pricing_unit": "Hours",
         "valid_from": datetime(2025, 11, 1, tzinfo=UTC),
+        "valid_to": None,
         "sku_id": "product/0001",
         "sku_price_id": "meter",
         "price_quality": "ok",
@@ -230,6 +231,42 @@ def test_a_price_held_if_it_ended_after_it_started(end, rule):
     assert counted(normalize({"effective_end_date": end})) == {
         ("kept" if rule is None else "filtered", rule): 1
     }
+
+
+def test_a_price_is_kept_with_its_end():
+    normalized = normalize(
+        {"effective_end_date": "2025-11-30T23:59:00Z"}, {"effective_end_date": None}
+    )
+
+    assert normalized.prices["valid_to"].to_list() == [
+        datetime(2025, 11, 30, 23, 59, tzinfo=UTC),
+        None,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("as_of", "in_force_now"),
+    [
+        (datetime(2025, 11, 30, 23, 58, tzinfo=UTC), ["Standard_D1s_v9", "Standard_D2s_v9"]),
+        (datetime(2025, 11, 30, 23, 59, tzinfo=UTC), ["Standard_D2s_v9"]),
+    ],
+)
+def test_a_price_that_ended_without_a_successor_is_no_longer_in_force(as_of, in_force_now):
+    normalized = normalize(
+        size(1) | {"effective_end_date": "2025-11-30T23:59:00Z"},
+        size(2),
+    )
+    settled = settle(normalized.prices)
+
+    now = in_force(settled.prices, rejected=settled.rejected, as_of=as_of)
+
+    assert sorted(now.prices["instance_type"]) == in_force_now
+    ended = 2 - len(in_force_now)
+    counts = final_counts([normalized.counts, settled.counts, now.counts])
+    assert counts.select("outcome", "rule", "rows").rows() == [
+        *[("filtered", "ended", 1)] * ended,
+        ("kept", None, 2 - ended),
+    ]
 
 
 def test_two_prices_of_one_date_are_both_kept_for_settling_to_refuse_both():
@@ -353,7 +390,10 @@ REJECTED_FOR = {
     "date": ({"effective_start_date": "01/11/2025"}, "unparseable_date", "01/11/2025"),
     "date that is none": ({"effective_start_date": "2025-02-30T00:00:00Z"}, "unparseable_date",
                           "2025-02-30T00:00:00Z"),
-    "end date": ({"effective_end_date": "soon"}, "unparseable_date", "2025-11-01T00:00:00Z"),
+    "end date": ({"effective_end_date": "soon"}, "unparseable_date", "soon"),
+    "end date that is empty": ({"effective_end_date": ""}, "unparseable_date", ""),
+    "both dates": ({"effective_start_date": "now", "effective_end_date": "soon"},
+                   "unparseable_date", "now"),
 }  # fmt: skip
 
 

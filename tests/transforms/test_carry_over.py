@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from polars.testing import assert_frame_equal
+
 from support.rows import (
     PAGE,
     count_lines,
@@ -15,7 +16,6 @@ from support.rows import (
     type_rows,
 )
 from support.strategies import AS_OF, PROPERTY, crowded_price_frames
-
 from transforms.carry_over import LastRelease, carry_over
 from transforms.errors import RowsNotConservedError
 from transforms.list_prices import in_force, price_key, settle
@@ -85,6 +85,41 @@ def test_an_announced_price_stays_announced_until_its_day():
     )
     part = _carry(last, as_of=day("2026-11-30")).part
     assert part.prices["hourly_rate"].to_list() == [Decimal("0.1"), Decimal("0.2")]
+
+
+@pytest.mark.parametrize("provider", ["aws", "azure"])
+def test_a_price_that_ended_since_is_left_and_counted_as_ended(provider):
+    last = _last(
+        prices=price_rows(
+            {"provider": provider, "valid_to": day("2026-11-30")},
+            {"provider": provider, "valid_to": day("2026-12-01"), "instance_type": "open"},
+            {"provider": provider, "operating_system": "windows"},
+        ),
+        announced_prices=price_rows(
+            {
+                "provider": provider,
+                "valid_from": day("2026-11-02"),
+                "valid_to": day("2026-11-09"),
+                "hourly_rate": "0.01",
+                "operating_system": "windows",
+            },
+        ),
+        sources=source_rows({"provider": provider, "rows": 10}, {"source_id": "d/2", "rows": 3}),
+    )
+
+    part = _carry(last, provider=provider, as_of=day("2026-11-30")).part
+
+    expected = price_rows(
+        {"provider": provider, "valid_to": day("2026-12-01"), "instance_type": "open"},
+        {"provider": provider, "operating_system": "windows"},
+    ).with_columns(price_quality=pl.lit("carried_over"))
+    assert_frame_equal(part.prices, expected)
+    documents = [(PAGE, "filtered", "ended", 2), (PAGE, "filtered", "left_in_last_release", 6)]
+    documents += [(PAGE, "kept", None, 2)]
+    others = [("d/2", "filtered", "left_in_last_release", 3)] if provider == "azure" else []
+    assert_frame_equal(part.counts, count_lines(*documents, *others))
+    again = in_force(part.prices, rejected=part.rejected, as_of=day("2026-11-30"))
+    assert again.counts.is_empty()
 
 
 def test_regions_are_found_in_any_spelling():
@@ -183,5 +218,7 @@ def test_what_is_carried_over_gives_one_price_a_key_and_refuses_none(frame):
         again = in_force(part.prices, rejected=part.rejected, as_of=later)
 
         assert again.counts.is_empty()
-        keys_before = pl.concat([now.prices, now.announced]).filter(pl.col("provider") == provider)
-        assert again.prices.height == keys_before.select(price_key(PRICE_KEY_NOW)).n_unique()
+        open_before = pl.concat([now.prices, now.announced]).filter(
+            pl.col("provider") == provider, pl.col("valid_to").is_null()
+        )
+        assert again.prices.height == open_before.select(price_key(PRICE_KEY_NOW)).n_unique()

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+
 from support.rows import count_lines, day, price_rows
 from support.strategies import AS_OF, PROPERTY, crowded_price_frames, price_frames, shuffled
-
 from transforms.list_prices import add_flag, in_force, price_key, settle
 from transforms.normalized import final_counts
 from warehouse.schemas.catalog import PRICE_KEY_NOW, PRICES
@@ -59,6 +59,52 @@ def test_equal_rows_of_one_key_are_merged_into_the_smallest_source_and_sku():
             ("d/2", "kept", None, -1),
         ),
     )
+
+
+@pytest.mark.parametrize("provider", ["aws", "azure"])
+@pytest.mark.parametrize(
+    ("ends", "stays"),
+    [
+        ([day("2027-01-01"), None, day("2027-06-01")], 1),
+        ([day("2027-01-01"), day("2027-06-01"), day("2026-02-01")], 1),
+        ([None, day("2027-01-01"), None], 0),
+    ],
+)
+def test_of_equal_rows_the_open_one_or_the_one_that_ends_last_stays(provider, ends, stays):
+    skus = ("B", "C", "D")
+    prices = price_rows(
+        *(
+            {"provider": provider, "source_id": "d", "sku_id": sku, "valid_to": end}
+            for sku, end in zip(skus, ends, strict=True)
+        )
+    )
+
+    settled = settle(prices)
+
+    assert_frame_equal(settled.prices, prices[[stays]])
+    assert settled.rejected.is_empty()
+    assert_frame_equal(
+        settled.counts,
+        count_lines(("d", "filtered", "equal_duplicate", 2), ("d", "kept", None, -2)),
+    )
+
+
+def test_two_prices_of_one_date_are_ambiguous_though_they_end_at_different_times():
+    settled = settle(
+        price_rows(
+            {"hourly_rate": "0.1", "valid_to": day("2026-06-01"), "sku_id": "A"},
+            {"hourly_rate": "0.2", "sku_id": "A"},
+        )
+    )
+    assert settled.prices.is_empty()
+    (reason,) = settled.rejected["reason"].unique()
+    assert (
+        "0.1000000000 USD an hour (sku_id A, sku_price_id 000-1, from 2026-01-01T00:00:00Z "
+        "until 2026-06-01T00:00:00Z, in "
+    ) in reason
+    assert (
+        "0.2000000000 USD an hour (sku_id A, sku_price_id 000-1, from 2026-01-01T00:00:00Z, in "
+    ) in reason
 
 
 def test_two_prices_for_one_key_are_both_refused_with_both_in_the_reason():
@@ -207,6 +253,98 @@ def test_the_moment_decides_not_the_list():
     assert (_rates(before.prices), _rates(before.announced)) == (["0.1"], ["0.2"])
 
 
+@pytest.mark.parametrize("provider", ["aws", "azure"])
+@pytest.mark.parametrize(
+    ("as_of", "rates", "counts"),
+    [
+        (day("2026-11-29"), ["0.096"], []),
+        (day("2026-11-30"), [], [("filtered", "ended", 1), ("kept", None, -1)]),
+        (day("2026-12-01"), [], [("filtered", "ended", 1), ("kept", None, -1)]),
+    ],
+)
+def test_a_price_holds_until_just_before_its_end(provider, as_of, rates, counts):
+    prices = price_rows({"provider": provider, "valid_to": day("2026-11-30")})
+    now = in_force(prices, rejected=NOTHING_REFUSED, as_of=as_of)
+    assert _rates(now.prices) == rates
+    assert now.announced.is_empty()
+    assert now.rejected.is_empty()
+    assert now.counts.select("outcome", "rule", "rows").rows() == counts
+
+
+def test_an_older_open_azure_price_is_in_force_again_when_the_newer_has_ended():
+    prices = price_rows(
+        {"hourly_rate": "0.1", "valid_from": day("2019-06-01")},
+        {"hourly_rate": "0.2", "valid_from": day("2020-06-01")},
+        {"hourly_rate": "0.01", "valid_from": day("2026-03-01"), "valid_to": day("2026-04-01")},
+    )
+
+    during = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-03-31"))
+    after = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-04-01"))
+
+    assert _rates(during.prices) == ["0.01"]
+    assert during.counts.select("outcome", "rule", "rows").rows() == [
+        ("filtered", "superseded", 2),
+        ("kept", None, -2),
+    ]
+    assert _rates(after.prices) == ["0.2"]
+    assert after.counts.select("outcome", "rule", "rows").rows() == [
+        ("filtered", "ended", 1),
+        ("filtered", "superseded", 1),
+        ("kept", None, -2),
+    ]
+
+
+def test_an_aws_price_that_ended_contradicts_nothing():
+    prices = price_rows(
+        {"provider": "aws", "hourly_rate": "0.1", "valid_to": day("2026-06-01")},
+        {"provider": "aws", "hourly_rate": "0.2", "valid_from": day("2026-06-01")},
+    )
+    now = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-11-30"))
+    assert _rates(now.prices) == ["0.2"]
+    assert now.rejected.is_empty()
+
+
+def test_an_announced_price_may_already_have_an_end():
+    prices = price_rows({"valid_from": day("2026-12-01"), "valid_to": day("2027-01-01")})
+    now = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-11-30"))
+    assert_frame_equal(now.announced, prices)
+
+
+def test_a_price_that_ended_before_it_starts_is_not_announced():
+    prices = price_rows({"valid_from": day("2026-12-01"), "valid_to": day("2026-11-30")})
+    now = in_force(prices, rejected=NOTHING_REFUSED, as_of=day("2026-11-30"))
+    assert now.announced.is_empty()
+    assert now.counts.select("outcome", "rule", "rows").rows() == [
+        ("filtered", "ended", 1),
+        ("kept", None, -1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ends", "rates"),
+    [
+        ((day("2026-04-01"), day("2026-05-01")), ["0.1"]),
+        ((day("2026-04-01"), None), []),
+        ((None, None), []),
+    ],
+)
+def test_ambiguous_listings_take_the_place_of_an_older_one_until_all_have_ended(ends, rates):
+    settled = settle(
+        price_rows(
+            {"hourly_rate": "0.1", "valid_from": day("2020-01-01")},
+            {"hourly_rate": "0.2", "valid_from": day("2026-03-01"), "valid_to": ends[0]},
+            {"hourly_rate": "0.3", "valid_from": day("2026-03-01"), "valid_to": ends[1]},
+        )
+    )
+
+    before = in_force(settled.prices, rejected=settled.rejected, as_of=day("2026-03-31"))
+    after = in_force(settled.prices, rejected=settled.rejected, as_of=day("2026-05-01"))
+
+    assert settled.rejected.height == 2
+    assert _rates(before.prices) == []
+    assert _rates(after.prices) == rates
+
+
 def test_a_key_whose_newest_listing_is_ambiguous_has_no_azure_price():
     settled = settle(
         price_rows(
@@ -335,7 +473,24 @@ def test_one_price_is_in_force_for_a_key_and_none_starts_later(frame):
     assert now.prices.select(pl.struct(price_key(PRICE_KEY_NOW)).is_unique().all()).item()
     assert (now.prices["valid_from"] <= AS_OF).all()
     assert (now.announced["valid_from"] > AS_OF).all()
+    assert (pl.concat([now.prices, now.announced])["valid_to"].drop_nulls() > AS_OF).all()
     assert now.prices.schema == now.announced.schema == PRICES.schema
+
+
+@PROPERTY
+@given(ANY_FRAMES)
+def test_what_has_ended_takes_no_part_in_what_is_in_force(frame):
+    settled = settle(frame)
+    now = in_force(settled.prices, rejected=settled.rejected, as_of=AS_OF)
+
+    is_over = (pl.col("valid_to") <= AS_OF).fill_null(value=False)
+    alive = in_force(settled.prices.filter(~is_over), rejected=settled.rejected, as_of=AS_OF)
+
+    assert_frame_equal(now.prices, alive.prices, check_row_order=False)
+    assert_frame_equal(now.announced, alive.announced, check_row_order=False)
+    assert_frame_equal(now.rejected, alive.rejected, check_row_order=False)
+    ended = now.counts.filter(pl.col("rule") == "ended")["rows"].sum()
+    assert ended == settled.prices.filter(is_over).height
 
 
 @PROPERTY

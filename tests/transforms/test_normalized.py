@@ -1,8 +1,8 @@
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from support.rows import count_lines, listing_rows, price_rows, rejected_rows, type_rows
 
+from support.rows import count_lines, listing_rows, price_rows, rejected_rows, type_rows
 from transforms.errors import RowsNotConservedError, UnregisteredRuleError
 from transforms.normalized import (
     Normalized,
@@ -21,7 +21,7 @@ from warehouse.schemas.parts import (
     REJECTED,
     ROW_COUNTS,
 )
-from warehouse.schemas.rules.shared import UNKNOWN_UNIT, ZERO_PRICE
+from warehouse.schemas.rules.shared import UNKNOWN_UNIT, UNPARSEABLE_DATE, ZERO_PRICE
 from warehouse.schemas.table import PRICE
 
 
@@ -79,6 +79,14 @@ def test_the_first_rule_that_holds_takes_the_row_and_a_null_condition_does_not_h
 
     assert taken.to_list() == ["zero_price", "zero_price", "unknown_unit", None]
     assert taken.dtype == pl.Enum(["zero_price", "unknown_unit"])
+
+
+def test_a_rule_may_have_several_conditions():
+    rows = pl.DataFrame({"since": ["?", "1", "1"], "until": ["?", "?", "2"]})
+    rule = first_rule(
+        [(UNPARSEABLE_DATE, pl.col("since") == "?"), (UNPARSEABLE_DATE, pl.col("until") == "?")]
+    )
+    assert rows.select(rule=rule)["rule"].to_list() == ["unparseable_date"] * 2 + [None]
 
 
 def test_rows_are_counted_by_the_rule_that_took_them():

@@ -158,6 +158,11 @@ _PRICE_FIELDS = (
         "Since when the provider says that the price holds",
         nullable=False,
     ),
+    Field(
+        "valid_to",
+        TIMESTAMP,
+        "Until when the provider says that the price holds; null where it names no end",
+    ),
     Field("sku_id", pl.String, "AWS: SKU. Azure: skuId", nullable=False, focus="SkuId"),
     Field(
         "sku_price_id",

@@ -13,6 +13,10 @@ EQUAL_DUPLICATE = filter_rule(
 SUPERSEDED = filter_rule(
     "superseded", "A newer price for the same key is in force at the run's as-of time"
 )
+ENDED = filter_rule(
+    "ended",
+    "The provider says that the price holds until a time that is not after the run's as-of time",
+)
 LEFT_IN_LAST_RELEASE = filter_rule(
     "left_in_last_release",
     "The region is carried over from the last release. What became of those rows of its documents "
@@ -23,7 +27,7 @@ UNPARSEABLE_PRICE = reject_rule(
 )
 NEGATIVE_PRICE = reject_rule("negative_price", "A list price is never below 0")
 UNPARSEABLE_DATE = reject_rule(
-    "unparseable_date", "The date since when the price holds is unreadable"
+    "unparseable_date", "The date since when, or until when, the price holds is unreadable"
 )
 UNKNOWN_UNIT = reject_rule(
     "unknown_unit", "Compute is priced by the hour; another unit is not converted by guessing"
@@ -45,6 +49,7 @@ SHARED: tuple[Rule, ...] = (
     ZERO_PRICE,
     EQUAL_DUPLICATE,
     SUPERSEDED,
+    ENDED,
     LEFT_IN_LAST_RELEASE,
     UNPARSEABLE_PRICE,
     NEGATIVE_PRICE,
