@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 import polars as pl
 
+from connectors.ecb import SOURCE as RATES_SOURCE
 from flows.errors import UnknownNameError
 from warehouse.publishing import DICTIONARY
 from warehouse.releases import Release
@@ -66,9 +67,8 @@ def cheapest(
     *,
     scope: str | None,
     operating_system: str,
-    currency: str | None,
 ) -> pl.DataFrame:
-    """Return where a type is cheapest, for one scope or all, in US dollars or euro."""
+    """Return the rows of cheapest_region of a type, for one scope or all."""
     found = find_instance_type(release, asked)
     rows = (
         table(release, "cheapest_region")
@@ -77,9 +77,7 @@ def cheapest(
     )
     if scope is not None:
         rows = rows.filter(pl.col("scope") == scope)
-    hidden = ["fx_rate_date", "price_eur"] if currency == "USD" else ["price_usd"]
-    scopes = pl.col("scope").cast(pl.Enum(SCOPES))
-    return rows.sort("purchase_option", scopes).drop(hidden).collect()
+    return rows.sort("purchase_option", pl.col("scope").cast(pl.Enum(SCOPES))).collect()
 
 
 def prices(release: Release, asked: str, *, region_id: str | None) -> pl.DataFrame:
@@ -144,6 +142,19 @@ def price_dates(release: Release) -> pl.DataFrame:
         .sort("provider", "is_recorded")
         .collect()
     )
+
+
+def rate_provenance(release: Release) -> str:
+    """Say of which day the exchange rate of the views is, and what is to be known about it."""
+    newest = table(release, "fx_rates").select(pl.col("rate_date").max()).collect().item()
+    if newest is None:
+        return "No exchange rate: prices in euro are not known."
+    notes = (
+        table(release, "sources")
+        .filter(pl.col("source") == RATES_SOURCE, pl.col("note").is_not_null())
+        .collect()["note"]
+    )
+    return " ".join([f"Exchange rate of {newest:%Y-%m-%d}.", *notes])
 
 
 def _nearest(asked: str, known: list[str]) -> list[str]:

@@ -1,6 +1,5 @@
 """From the regions' parts to a whole release that is not published yet."""
 
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from warehouse.parquet_io import write_table
 from warehouse.releases import Release
 from warehouse.schemas.catalog import ANNOUNCED_PRICES, FX_RATES, PRICES, SOURCES, TABLE
 from warehouse.schemas.documents import Document
-from warehouse.schemas.parts import INSTANCE_FACTS, ROW_COUNTS
+from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, REJECTED, ROW_COUNTS
 
 ROW_COUNTS_FILE = "row_counts.parquet"
 
@@ -50,7 +49,7 @@ def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) 
     )
     prices = split.kept
     instance_types = _instance_types(run, fetched, carried, prices)
-    listings = pl.concat([part.listings for part in parts])
+    listings = pl.concat([LISTINGS.empty(), *(part.listings for part in parts)])
     fx_rates = _fx_rates(run, rates, last)
     sources = _sources(extracts, rates, carried, last, counts)
     regions = reference.regions()
@@ -70,6 +69,7 @@ def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) 
         "rejected_rows": number_rejected_rows(
             pl.concat(
                 [
+                    REJECTED.empty(),
                     *(part.rejected for part in parts),
                     *(force.rejected for force in forces),
                     split.rejected,
@@ -82,12 +82,7 @@ def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) 
         base=base,
         extracts=extracts,
         rates=rates,
-        carried_over=tuple(
-            (failure.provider, failure.region_id)
-            for extract in extracts
-            for failure in extract.failures
-            if last is not None
-        ),
+        carried_over=_known_before(carried, extracts),
     )
 
 
@@ -98,9 +93,7 @@ def read_candidate(candidate: CandidateAddress) -> tuple[dict[str, pl.LazyFrame]
 
 
 def _write(run: Run, tables: dict[str, pl.DataFrame], counts: pl.DataFrame) -> Path:
-    folder = run.work / "candidate"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = LandingStore(run.landing).new_work_directory()
     for name, frame in tables.items():
         write_table(TABLE[name], frame, folder / f"{name}.parquet")
     counts.sort(ROW_COUNTS.key).write_parquet(folder / ROW_COUNTS_FILE)
@@ -121,6 +114,23 @@ def _carried_over(run: Run, last: Release | None, extracts: Sequence[Extract]) -
         )
         for extract in failed
     ]
+
+
+def _known_before(
+    carried: Iterable[CarriedOver], extracts: Iterable[Extract]
+) -> tuple[tuple[str, str], ...]:
+    """Return the regions that failed and that the last release really has something of."""
+    known = {
+        (provider, region_id.lower())
+        for region in carried
+        for provider, region_id in region.sources.select("provider", "region_id").iter_rows()
+    }
+    return tuple(
+        (failure.provider, failure.region_id)
+        for extract in extracts
+        for failure in extract.failures
+        if (failure.provider, failure.region_id.lower()) in known
+    )
 
 
 def _instance_types(
@@ -177,6 +187,7 @@ def _source_row(document: Document, rows: int | None) -> tuple[object, ...]:
         document.region_id,
         document.url,
         document.fetched_at,
+        document.confirmed_at,
         document.published_at,
         document.version,
         document.sha256,

@@ -1,26 +1,29 @@
 """The command `price-catalog`: refresh the catalog, and ask it.
 
-Exit codes: 0 published, unchanged or answered; 1 error; 2 usage; 3 refused by the gate.
+Exit codes: 0 published, unchanged or answered; 1 error; 2 usage; 3 refused by the gate; 130 Ctrl-C.
 """
 
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import polars as pl
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
+from rich.markup import escape
 
-from flows import answers, output
+from flows import answers, output, shown
 from flows.errors import RefusedByGateError, SettingsError
 from flows.output import Format
-from flows.settings import CatalogSettings, prepare_prefect
+from flows.planning import read_settings
+from flows.settings import prepare_prefect
 from warehouse.query import run_sql
 from warehouse.releases import Release, list_releases, open_release
-from warehouse.schemas.vocabulary import SCOPES
+from warehouse.schemas.vocabulary import OPERATING_SYSTEMS, SCOPES
 from warehouse.storage import Storage, open_storage
 from warehouse.verification import verify as verify_releases
 
@@ -41,7 +44,7 @@ OutputFile = Annotated[
     Path | None, typer.Option("--output", help="Write to a file, not to standard output")
 ]
 
-PUBLISHED, ERROR, USAGE, REFUSED = 0, 1, 2, 3
+PUBLISHED, ERROR, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def main() -> None:
@@ -67,11 +70,10 @@ def common(
     debug: Annotated[bool, typer.Option("--debug", help="Full log and tracebacks")] = False,
 ) -> None:
     """Set up the log."""
-    logging.basicConfig(
-        level=logging.DEBUG if debug else logging.WARNING,
-        format="%(message)s",
-        handlers=[RichHandler(console=Console(stderr=True), show_path=debug)],
-    )
+    level = logging.DEBUG if debug else logging.WARNING
+    # The handler has a level too, because some libraries set their own loggers to INFO.
+    handler = RichHandler(level, console=Console(stderr=True), show_path=debug)
+    logging.basicConfig(level=level, format="%(message)s", handlers=[handler])
 
 
 @app.command()
@@ -131,15 +133,20 @@ def refresh(
     prepare_prefect(quiet=not logging.getLogger().isEnabledFor(logging.DEBUG))
     from flows.run_refresh import run_refresh  # noqa: PLC0415 - Prefect takes a second to import
 
-    run_refresh(
-        Console(),
-        {name: value for name, value in overrides.items() if value is not None},
-        accept_jumps=accept_jumps,
-        accept_losses=accept_losses,
-        record_to=_text(record),
-        from_landed=from_landed,
-        with_prefect=prefect,
-    )
+    try:
+        run_refresh(
+            output.console(),
+            {name: value for name, value in overrides.items() if value is not None},
+            accept_jumps=accept_jumps,
+            accept_losses=accept_losses,
+            record_to=_text(record),
+            from_landed=from_landed,
+            with_prefect=prefect,
+        )
+    except KeyboardInterrupt:
+        if prefect:  # which has a server to end
+            raise
+        _end_at_once()
 
 
 @app.command()
@@ -147,13 +154,19 @@ def serve(
     cron: Annotated[str, typer.Option(help="When, in cron's notation")] = "0 3 * * *",
     timezone: Annotated[str, typer.Option(help="Time zone of the schedule")] = "Europe/Berlin",
 ) -> None:
-    """Run the nightly refresh on this machine, with no Prefect server of its own to look after."""
+    """Run the nightly refresh on this machine; a Prefect server is started with it if none is set.
+
+    Stays until it is stopped. The server is at http://127.0.0.1:4200; see PREFECT_SERVER_API_PORT.
+    """
     prepare_prefect(quiet=False)
     from prefect.schedules import Cron  # noqa: PLC0415 - Prefect takes a second to import
 
     from flows.refresh_catalog import refresh_catalog  # noqa: PLC0415
+    from flows.scheduling_server import scheduling_server  # noqa: PLC0415
 
-    refresh_catalog.serve(name="nightly", schedule=Cron(cron, timezone=timezone), limit=1)
+    with scheduling_server() as url:
+        output.console().print(f"Prefect: {url.removesuffix('/api')}")
+        refresh_catalog.serve(name="nightly", schedule=Cron(cron, timezone=timezone), limit=1)
 
 
 @app.command()
@@ -162,7 +175,7 @@ def releases(root: Root = None, how: OutputFormat = Format.table) -> None:
     output.write_frame(
         answers.release_list(list_releases(_storage(root))),
         how,
-        console=Console(),
+        console=output.console(),
         output=None,
     )
 
@@ -173,10 +186,10 @@ def verify(
     root: Root = None,
 ) -> None:
     """Recompute every digest of one release, or of all."""
-    console = Console()
+    console = output.console()
     report = verify_releases(_storage(root), release)
     for problem in report.problems:
-        console.print(f"[red]✗[/] {problem.message}")
+        console.print(f"[red]✗[/] {escape(problem.message)}", highlight=False, soft_wrap=True)
     if not report.is_sound:
         raise typer.Exit(ERROR)
     console.print(f"[green]✓[/] {len(report.releases)} releases are whole and unchanged.")
@@ -191,8 +204,12 @@ def sql(
     to: OutputFile = None,
 ) -> None:
     """Ask with SQL (DuckDB): every table of a release is a view."""
-    frame = run_sql(_release(root, release), query)
-    output.write_frame(frame, how, console=Console(), output=to)
+    opened = _release(root, release)
+    frame = run_sql(opened, query)
+    output.write_frame(frame, how, console=output.console(), output=to)
+    if how is Format.table and to is None:
+        for line in answers.provenance(opened):
+            output.console().print(f"[dim]{line}[/]")
 
 
 @app.command()
@@ -203,8 +220,10 @@ def tables(
     how: OutputFormat = Format.table,
 ) -> None:
     """Show the data dictionary: tables, columns, types, units, keys."""
-    frame = answers.dictionary(_release(root, release), name)
-    output.write_frame(frame, how, console=Console(), output=None)
+    rows = answers.dictionary(_release(root, release), name)
+    if how is Format.table:
+        rows = shown.tables(rows) if name is None else shown.columns(rows)
+    output.write_frame(rows, how, console=output.console(), output=None, title=name or "")
 
 
 @show.command("cheapest")
@@ -223,14 +242,15 @@ def show_cheapest(
 ) -> None:
     """Show where a type is cheapest, in each scope."""
     opened = _release(root, release)
-    answer = answers.cheapest(
-        opened,
-        instance_type,
-        scope=_one_of("scope", scope, SCOPES),
-        operating_system=operating_system,
-        currency=_one_of("currency", currency.upper(), answers.CURRENCIES),
-    )
-    _answer(opened, answer, how, to)
+    _require("scope", scope, (None, *SCOPES))
+    _require("os", operating_system, OPERATING_SYSTEMS)
+    _require("currency", currency, answers.CURRENCIES)
+    rows = answers.cheapest(opened, instance_type, scope=scope, operating_system=operating_system)
+    rates = answers.table(opened, "fx_rates").collect()
+    seen = shown.cheapest(rows, currency=currency, fx_rates=rates)
+    _answer(opened, rows, seen, how, to)
+    if currency == "EUR" and how is Format.table:
+        output.console().print(f"[dim]{answers.rate_provenance(opened)}[/]")
 
 
 @show.command("prices")
@@ -245,38 +265,52 @@ def show_prices(
 ) -> None:
     """Show every price of a type, the cheapest first."""
     opened = _release(root, release)
-    _answer(opened, answers.prices(opened, instance_type, region_id=region), how, to)
+    rows = answers.prices(opened, instance_type, region_id=region)
+    _answer(opened, rows, shown.prices(rows), how, to)
 
 
-def _answer(release: Release, answer: pl.DataFrame, how: Format, to: Path | None) -> None:
-    console = Console()
-    if how is Format.table:
-        answer = answer.select(
-            name for name in answer.columns if answer[name].null_count() < answer.height
-        )
-    output.write_frame(answer, how, console=console, output=to)
-    if how is Format.table:
-        for line in answers.provenance(release):
-            console.print(f"[dim]{line}[/]")
+def _answer(
+    release: Release, rows: pl.DataFrame, seen: pl.DataFrame, how: Format, to: Path | None
+) -> None:
+    console = output.console()
+    if how is not Format.table:
+        output.write_frame(rows, how, console=console, output=to)
+        return
+    if rows.is_empty():
+        console.print("There is no price for that.")
+    else:
+        seen, said = shown.said_once(seen, (*shown.OFFER, "currency", "price_quality"))
+        name = ", ".join(sorted(set(rows["instance_type"])))
+        output.write_frame(seen, how, console=console, output=to, title=f"{name}: {said}")
+    for line in answers.provenance(release):
+        console.print(f"[dim]{line}[/]")
 
 
 def _storage(root: str | None) -> Storage:
-    return open_storage(root or CatalogSettings().root)
+    return open_storage(root or read_settings({}).root)
 
 
 def _release(root: str | None, release_id: str | None) -> Release:
     return open_release(_storage(root), release_id)
 
 
-def _one_of(what: str, value: str | None, known: Sequence[str]) -> str | None:
-    if value is not None and value not in known:
-        raise typer.BadParameter(f"{what} {value!r} is none of {', '.join(known)}")
-    return value
+def _require(what: str, value: str | None, known: Sequence[str | None]) -> None:
+    if value not in known:
+        names = ", ".join(name for name in known if name)
+        raise typer.BadParameter(f"{what} {value!r} is none of {names}")
 
 
 def _text(path: Path | None) -> str | None:
     return None if path is None else str(path)
 
 
+def _end_at_once() -> NoReturn:
+    """End without waiting for threads: a provider may keep one for minutes; all can be killed."""
+    Console(stderr=True).print("[bold red]Interrupted[/]")
+    sys.stdout.flush()
+    os._exit(INTERRUPTED)
+
+
 def _complain(error: Exception) -> None:
-    Console(stderr=True).print(f"[bold red]{type(error).__name__}[/]: {error}", highlight=False)
+    line = f"[bold red]{type(error).__name__}[/]: {escape(str(error))}"
+    Console(stderr=True).print(line, highlight=False, soft_wrap=True)

@@ -116,8 +116,12 @@ class PlainConductor:
                 self._progress.advance(stage)
             return Outcome(item, result, None)
 
-        with ThreadPoolExecutor(self._workers, thread_name_prefix=stage) as pool:
+        pool = ThreadPoolExecutor(self._workers, thread_name_prefix=stage)
+        try:
             outcomes = list(pool.map(run, items))
+        finally:
+            # Not waited for: after Ctrl-C a provider may keep an item under way for minutes.
+            pool.shutdown(wait=False, cancel_futures=True)
         self._progress.done(stage)
         return outcomes
 

@@ -1,5 +1,6 @@
 """How a run reaches its providers: over the network, or by a recording that stands in its place."""
 
+import threading
 import time
 from collections.abc import Iterable
 from functools import lru_cache
@@ -15,10 +16,20 @@ from flows.run import Run
 from warehouse.landing import LandingStore
 from warehouse.schemas.documents import StoredBody, Validators
 
+_making_one = threading.Lock()
+
+
+def client_of(run: Run) -> HttpClient:
+    """Return the HTTP client of a run, one a process: what passes goes into one recording.
+
+    Many tasks ask at once, and a cache alone would let each of the first make its own.
+    """
+    with _making_one:
+        return _client_of(run)
+
 
 @lru_cache(maxsize=1)
-def client_of(run: Run) -> HttpClient:
-    """Return the HTTP client of a run, one a process: a recording is unpacked only once."""
+def _client_of(run: Run) -> HttpClient:
     policy = HttpPolicy(
         max_attempts=run.limits.max_attempts, backoff_seconds=run.limits.backoff_seconds
     )
@@ -37,7 +48,7 @@ def end_connections(run: Run) -> None:
     if isinstance(transport, RecordingTransport):
         transport.finish()
     client_of(run).close()
-    client_of.cache_clear()
+    _client_of.cache_clear()
     _transport_of.cache_clear()
 
 

@@ -3,6 +3,7 @@
 FlowError
 ├── SettingsError         a setting has a value that cannot be used
 ├── UnknownNameError      no instance type or table of that name
+├── ServerNotStartedError the Prefect server that `serve` needs did not start
 └── RefusedByGateError    the gate refused the release; the last good one stays
 """
 
@@ -24,6 +25,10 @@ class UnknownNameError(FlowError):
     """No instance type or table of that name."""
 
 
+class ServerNotStartedError(FlowError):
+    """The Prefect server that `serve` needs did not start."""
+
+
 class RefusedByGateError(FlowError):
     """The gate refused the release; the last good one stays.
 
@@ -35,6 +40,10 @@ class RefusedByGateError(FlowError):
         """Name the release, the rules and the page that shows the failing rows."""
         self.refreshed = refreshed
         super().__init__(refreshed)
+
+    def __repr__(self) -> str:
+        """Say the same: Prefect logs this, and the whole report would fill pages."""
+        return f"{type(self).__name__}({str(self)!r})"
 
     def __str__(self) -> str:
         """Say why, and where to look."""

@@ -120,7 +120,12 @@ def fetch_azure_region(run: Run, region_id: str) -> RegionDocuments:
 
 
 def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Rates) -> None:
-    """Save what a run was made from, so that `--from-landed` repeats it; end its recording."""
+    """Save what a run was made from, so that `--from-landed` repeats it; end its recording.
+
+    A run that is repeated stays as it was landed, whatever becomes of it this time.
+    """
+    if run.from_landed is not None:
+        return
     extracts = tuple(extracts)
     documents = [document for extract in extracts for document in extract.documents]
     if rates.document is not None:

@@ -1,5 +1,6 @@
 """From one region's landed documents to its part of a release."""
 
+import logging
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +12,12 @@ from connectors.azure.wire import read_retail_page
 from flows import reference
 from flows.run import RegionDocuments, RegionPart, Run
 from transforms.aws_prices import normalize_offer_rows
-from transforms.azure_prices import normalize_retail_items
+from transforms.azure_prices import normalize_retail_pages
 from transforms.list_prices import settle
 from transforms.normalized import Normalized, combine, final_counts
 from warehouse.landing import LandingStore, part_key
-from warehouse.schemas.documents import Document
+
+logger = logging.getLogger(__name__)
 
 
 def normalize_region(run: Run, region: RegionDocuments) -> RegionPart:
@@ -28,6 +30,10 @@ def normalize_region(run: Run, region: RegionDocuments) -> RegionPart:
     landing = LandingStore(run.landing)
     key = part_key(region.documents, code_fingerprint=run.fingerprint)
     path = landing.part_directory(key)
+    if path is not None and not _is_whole(path):
+        logger.warning("part %s of %s is damaged and is made again", key, region.region_id)
+        landing.discard_part(key)
+        path = None
     from_cache = path is not None
     if path is None:
         incoming = landing.new_part_directory()
@@ -49,9 +55,7 @@ def normalize_region(run: Run, region: RegionDocuments) -> RegionPart:
 
 def make_part(landing: LandingStore, region: RegionDocuments) -> Normalized:
     """Parse and normalise documents block by block, then settle keys over the whole region."""
-    whole = combine(
-        block for document in region.documents for block in _blocks(landing, region, document)
-    )
+    whole = _NORMALIZE[region.provider](landing, region)
     settled = settle(whole.prices)
     return whole._replace(
         prices=settled.prices,
@@ -66,29 +70,46 @@ def write_part(part: Normalized, folder: Path) -> None:
         frame.write_parquet(folder / f"{name}.parquet")
 
 
+def _is_whole(folder: Path) -> bool:
+    """Look at the end of each file, which is what a power cut takes."""
+    try:
+        for name in Normalized._fields:
+            pl.read_parquet_schema(folder / f"{name}.parquet")
+    except (OSError, pl.exceptions.PolarsError):
+        return False
+    return True
+
+
 def read_part(folder: Path) -> Normalized:
     """Read a part."""
     return Normalized(*(pl.read_parquet(folder / f"{name}.parquet") for name in Normalized._fields))
 
 
-def _blocks(
-    landing: LandingStore, region: RegionDocuments, document: Document
-) -> Iterator[Normalized]:
+def _normalize_aws(landing: LandingStore, region: RegionDocuments) -> Normalized:
     regions = reference.regions()
-    with landing.open(document.sha256) as body:
-        if region.provider == "aws":
-            for rows in read_offer_rows(body, source_id=document.source_id):
-                yield normalize_offer_rows(
-                    rows,
-                    source_id=document.source_id,
-                    region_id=region.region_id,
-                    regions=regions,
-                )
-        else:
-            page = read_retail_page(body.read(), source_id=document.source_id)
-            yield normalize_retail_items(
-                page.items,
-                source_id=document.source_id,
-                region_id=region.region_id,
-                regions=regions,
-            )
+
+    def blocks() -> Iterator[Normalized]:
+        for document in region.documents:
+            with landing.open(document.sha256) as body:
+                for rows in read_offer_rows(body, source_id=document.source_id):
+                    yield normalize_offer_rows(
+                        rows,
+                        source_id=document.source_id,
+                        region_id=region.region_id,
+                        regions=regions,
+                    )
+
+    return combine(blocks())
+
+
+def _normalize_azure(landing: LandingStore, region: RegionDocuments) -> Normalized:
+    def pages() -> Iterator[tuple[str, pl.DataFrame]]:
+        for document in region.documents:
+            with landing.open(document.sha256) as body:
+                page = read_retail_page(body.read(), source_id=document.source_id)
+            yield document.source_id, page.items
+
+    return normalize_retail_pages(pages(), region_id=region.region_id, regions=reference.regions())
+
+
+_NORMALIZE = {"aws": _normalize_aws, "azure": _normalize_azure}

@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 _NOTHING = "-"
-_FILE_WIDTH = 200
+_FILE_WIDTH = 120
 
 
 class Format(StrEnum):
@@ -24,6 +26,12 @@ class Format(StrEnum):
     json = "json"
     csv = "csv"
     parquet = "parquet"
+
+
+def console() -> Console:
+    """Return standard output: as wide as the terminal, or wide enough for a table in a file."""
+    found = Console()
+    return found if found.is_terminal else Console(width=_FILE_WIDTH)
 
 
 def write_frame(
@@ -51,7 +59,7 @@ def serialise(frame: pl.DataFrame, how: Format) -> bytes:
         buffer.write(b"\n")
     elif how is Format.csv:
         lists = [
-            pl.col(name).list.join(" ")
+            pl.col(name).cast(pl.List(pl.String)).list.join(" ")
             for name, dtype in frame.schema.items()
             if isinstance(dtype, pl.List)
         ]
@@ -65,11 +73,16 @@ def serialise(frame: pl.DataFrame, how: Format) -> bytes:
 
 def rich_table(frame: pl.DataFrame, *, title: str = "") -> Table:
     """Return a frame as a table for a terminal: numbers to the right, money without noughts."""
-    shown = Table(title=title or None, title_justify="left", header_style="bold")
+    # Escaped: what a provider wrote between brackets is no markup.
+    shown = Table(
+        title=escape(title) or None, title_justify="left", header_style="bold", box=SIMPLE_HEAD
+    )
     for name, dtype in frame.schema.items():
-        shown.add_column(name, justify="right" if dtype.is_numeric() else "left", overflow="fold")
+        shown.add_column(
+            escape(name), justify="right" if dtype.is_numeric() else "left", overflow="fold"
+        )
     for row in frame.iter_rows():
-        shown.add_row(*(as_text(value) for value in row))
+        shown.add_row(*(escape(as_text(value)) for value in row))
     return shown
 
 

@@ -12,7 +12,7 @@ from flows.errors import SettingsError
 from flows.identity import code_version, fingerprint
 from flows.run import Endpoints, HttpLimits, Run
 from flows.settings import AWS_PRICE_LIST_URL, CatalogSettings
-from warehouse.landing import LandingStore
+from warehouse.landing import LandedRun, LandingStore
 
 
 def now() -> datetime:
@@ -23,6 +23,10 @@ def now() -> datetime:
 def read_settings(overrides: Mapping[str, Any]) -> CatalogSettings:
     """Read the environment, with what was asked for on top; raises SettingsError."""
     asked = {name: value for name, value in overrides.items() if value is not None}
+    unknown = sorted(asked.keys() - CatalogSettings.model_fields.keys())
+    if unknown:
+        known = ", ".join(CatalogSettings.model_fields)
+        raise SettingsError(f"there is no setting {', '.join(unknown)}; there are {known}")
     try:
         return CatalogSettings(**asked)
     except ValidationError as error:
@@ -46,7 +50,8 @@ def plan_run(
     is_replay = settings.source == "recorded" and from_landed is None
     if record_to is not None and (is_replay or from_landed is not None):
         raise SettingsError("a recording is written by a live run: --record needs --source live")
-    as_of = settings.as_of or _own_clock(settings, from_landed)
+    landed = None if from_landed is None else LandingStore(settings.landing).load_run(from_landed)
+    as_of = settings.as_of or _own_clock(settings, landed)
     return Run(
         run_id=from_landed or f"{as_of:%Y%m%dT%H%M%SZ}-{settings.source}",
         as_of=as_of,
@@ -72,7 +77,7 @@ def plan_run(
             and record_to is None
             and settings.aws_price_list_url == AWS_PRICE_LIST_URL
         ),
-        providers=settings.providers,
+        providers=settings.providers if landed is None else tuple(landed.facts["providers"]),
         aws_regions=settings.aws_regions,
         azure_regions=settings.azure_regions,
         accept_jumps=accept_jumps,
@@ -82,10 +87,9 @@ def plan_run(
     )
 
 
-def _own_clock(settings: CatalogSettings, from_landed: str | None) -> datetime:
-    if from_landed is not None:
-        facts = LandingStore(settings.landing).load_run(from_landed).facts
-        return datetime.fromisoformat(facts["as_of"])
+def _own_clock(settings: CatalogSettings, landed: LandedRun | None) -> datetime:
+    if landed is not None:
+        return datetime.fromisoformat(landed.facts["as_of"])
     if settings.source == "recorded":
         return read_recording(settings.recording).as_of
     return now()

@@ -31,7 +31,12 @@ class PrefectConductor:
     def subflow(self, name: str, function: Callable[[], Result]) -> Result:
         """Run a named part of the refresh as a subflow with a task runner of its own."""
         runner: TaskRunner[Any] = ThreadPoolTaskRunner(max_workers=self._workers)
-        return flow(name=name, task_runner=runner)(function)()
+
+        @flow(name=name, task_runner=runner)
+        def part() -> Result:
+            return function()
+
+        return part()
 
     def stage(self, name: str, function: Callable[[], Result]) -> Result:
         """Run one named step as a task."""

@@ -1,6 +1,7 @@
 """Telling how far a refresh is: to the log, or to a person at a terminal."""
 
 import logging
+from contextvars import ContextVar
 from typing import Self
 
 from rich.console import Console
@@ -14,7 +15,24 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from flows import conductor
+
 logger = logging.getLogger(__name__)
+
+_listener: ContextVar[conductor.Progress] = ContextVar("listener")
+
+
+def listen(progress: conductor.Progress) -> None:
+    """Tell this one how far a flow is that runs in this context."""
+    _listener.set(progress)
+
+
+def listener() -> conductor.Progress:
+    """Return who listens in this context; where nobody does, the log.
+
+    A flow asks here and does not hold the variable: a served flow is pickled with its globals.
+    """
+    return _listener.get(LogProgress())
 
 
 class LogProgress:

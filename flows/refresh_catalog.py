@@ -4,7 +4,6 @@
 and `price-catalog refresh` run.
 """
 
-from contextvars import ContextVar
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,12 @@ from flows.errors import RefusedByGateError
 from flows.extract import extract_aws, extract_azure, fetch_rates, save_landed_run
 from flows.planning import plan_run, read_settings
 from flows.prefect_conductor import PrefectConductor
-from flows.progress import LogProgress
+from flows.progress import listener
 from flows.run import Run
 from flows.verdict import Refreshed, check_candidate, publish_candidate
 from warehouse.landing import LandingStore
 
 _EXTRACT = {"aws": extract_aws, "azure": extract_azure}
-
-listener: ContextVar[Progress] = ContextVar("listener")
-"""Who is told how far a flow is, if somebody in this process listens."""
 
 
 def refresh(run: Run, conduct: Conductor) -> Refreshed:
@@ -78,7 +74,7 @@ def refresh_catalog(
         record_to=None if record_to is None else Path(record_to),
         from_landed=from_landed,
     )
-    refreshed = refresh(run, PrefectConductor(run.limits.workers, listener.get(LogProgress())))
+    refreshed = refresh(run, PrefectConductor(run.limits.workers, listener()))
     create_artifacts(refreshed)
     if refreshed.outcome == "refused":
         raise RefusedByGateError(refreshed)

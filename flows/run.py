@@ -59,11 +59,6 @@ class Run:
     fingerprint: str
     """Digest of the code that turns documents into parts: a part of other code is not reused."""
 
-    @property
-    def work(self) -> Path:
-        """Folder of this run's candidate; emptied when a run of this id begins."""
-        return self.landing / "work" / self.run_id
-
 
 @dataclass(frozen=True, slots=True)
 class RegionDocuments:

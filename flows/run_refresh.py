@@ -12,8 +12,8 @@ from flows import answers
 from flows.conductor import PlainConductor
 from flows.errors import RefusedByGateError
 from flows.planning import plan_run, read_settings
-from flows.progress import BarProgress
-from flows.refresh_catalog import listener, refresh, refresh_catalog
+from flows.progress import BarProgress, listen
+from flows.refresh_catalog import refresh, refresh_catalog
 from flows.verdict import Refreshed
 from warehouse.releases import Release, open_release
 from warehouse.storage import open_storage
@@ -44,15 +44,16 @@ def run_refresh(
     Raises:
         RefusedByGateError: after the gate's word is printed.
     """
+    folder = None if record_to is None else Path(record_to)
+    # Before anything starts, because Prefect takes its time to: a mistake is told at once.
+    run = plan_run(read_settings(settings), record_to=folder, **asked)
     refusal = None
     with BarProgress(console) as bars:
         try:
             if with_prefect:
-                listener.set(bars)
+                listen(bars)
                 refreshed = refresh_catalog(settings, record_to=record_to, **asked)
             else:
-                folder = None if record_to is None else Path(record_to)
-                run = plan_run(read_settings(settings), record_to=folder, **asked)
                 refreshed = refresh(run, PlainConductor(run.limits.workers, bars))
         except RefusedByGateError as error:
             refreshed, refusal = error.refreshed, error
@@ -60,8 +61,7 @@ def run_refresh(
     _print_gate(console, refreshed)
     if refreshed.outcome == "refused":
         raise refusal or RefusedByGateError(refreshed)
-    root = read_settings(settings).root
-    _print_release(console, refreshed, open_release(open_storage(root), refreshed.release_id))
+    _print_release(console, refreshed, open_release(open_storage(run.root), refreshed.release_id))
 
 
 def _print_failures(console: Console, refreshed: Refreshed) -> None:

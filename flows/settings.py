@@ -60,9 +60,16 @@ class CatalogSettings(BaseSettings):
     @classmethod
     def _split_comma_list(cls, value: object) -> object:
         if isinstance(value, str):
-            names = tuple(name.strip() for name in value.split(",") if name.strip())
-            return names or None
+            names = (name.strip() for name in value.split(","))
+            # Once each: a region that is asked for twice would be published twice.
+            return tuple(dict.fromkeys(name for name in names if name)) or None
         return value
+
+    @field_validator("as_of", mode="before")
+    @classmethod
+    def _is_iso_8601(cls, value: object) -> object:
+        # pydantic takes a bare number, such as 20260822, for seconds since 1970.
+        return datetime.fromisoformat(value) if isinstance(value, str) else value
 
     @field_validator("as_of")
     @classmethod

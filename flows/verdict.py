@@ -91,7 +91,7 @@ def publish_candidate(run: Run, candidate: CandidateAddress, report: GateReport)
         )
         outcome = "published" if published.is_new else "unchanged"
         release_id, page = published.id, published.release.location(PAGE)
-    shutil.rmtree(run.work)
+    shutil.rmtree(candidate.folder)
     return Refreshed(
         outcome=outcome,
         release_id=release_id,

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import lru_cache
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -170,11 +171,9 @@ def _column(name: str, values: Sequence[Any], *, source_id: str) -> pl.Series:
 
 def _money(name: str, numbers: Sequence[msgspec.Raw], *, source_id: str) -> pl.Series:
     """Turn JSON number tokens into exact decimals; null where Decimal(18, 10) cannot hold one."""
-    joined = b"\n".join(numbers)
-    if not joined.translate(None, _PLAIN):
-        texts = joined.decode("ascii").split("\n")
-        if not any(map(_TOO_LONG.search, [text for text in texts if len(text) > _SHORT])):
-            return pl.Series(name, texts, dtype=pl.String).cast(PRICE)
+    plain = _plain_decimals(b"\n".join(numbers))
+    if plain is not None:
+        return plain.alias(name)
     tokens = [bytes(number).decode() for number in numbers]
     exact = [_exact(token, field=name, source_id=source_id) for token in tokens]
     unheld = [token for token, value in zip(tokens, exact, strict=True) if value is None]
@@ -190,6 +189,20 @@ def _money(name: str, numbers: Sequence[msgspec.Raw], *, source_id: str) -> pl.S
             unheld[0],
         )
     return pl.Series(name, exact, dtype=PRICE)
+
+
+@lru_cache(maxsize=4)
+def _plain_decimals(joined: bytes) -> pl.Series | None:
+    """Parse numbers of a line each; null if there is one that is not plain or does not fit.
+
+    Remembered, because unitPrice repeats retailPrice, and tierMinimumUnits is 0.0 on all pages.
+    """
+    if joined.translate(None, _PLAIN):
+        return None
+    texts = joined.decode("ascii").split("\n")
+    if any(map(_TOO_LONG.search, [text for text in texts if len(text) > _SHORT])):
+        return None
+    return pl.Series(texts, dtype=pl.String).cast(PRICE)
 
 
 def _exact(token: str, *, field: str, source_id: str) -> Decimal | None:
