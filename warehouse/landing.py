@@ -6,7 +6,8 @@ Layout below the root:
     validators/<sha256>.json   what a conditional request for a url sends; named by the url's digest
     runs/<run id>/run.json     the documents of a run, so that it can be repeated without a network
     parts/<key>/               parquet made from documents by code; `part_key` says which
-    incoming/                  what is being written; a killed run's remains are deleted by prune
+    incoming/                  what is being written, and candidates of releases; what killed runs
+                               left there is deleted by the next run that has the store to itself
 
 Everything is written aside and renamed into place: a name that can be seen is whole. Names are
 digests, so writers of the same thing agree and may race. A body is checked against its name
@@ -22,7 +23,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -172,9 +173,11 @@ class LandingStore:
 
     def new_part_directory(self) -> Path:
         """Return an empty directory to make a part in; `commit_part` takes it."""
-        incoming = self._root / "incoming"
-        incoming.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(dir=incoming))
+        return self._incoming_directory()
+
+    def new_work_directory(self) -> Path:
+        """Return an empty directory for work that the store does not keep; who asked deletes it."""
+        return self._incoming_directory()
 
     def commit_part(self, key: str, directory: Path) -> Path:
         """Move a directory from `new_part_directory` into place and return where it is now.
@@ -191,10 +194,21 @@ class LandingStore:
             shutil.rmtree(directory)
         return path
 
+    def discard_part(self, key: str) -> None:
+        """Delete a part that turned out to be damaged, so that it is made again."""
+        shutil.rmtree(self._part(key), ignore_errors=True)
+
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Keep `prune` away as long as a run fetches, parses and saves. Many may hold it."""
-        with self._locked(fcntl.LOCK_SH):
+        """Keep `prune` away as long as a run is at work. Many may hold it.
+
+        Who comes first deletes what killed runs left half-written: it cannot be anybody else's.
+        """
+        with self._lock_file() as lock:
+            with suppress(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._delete_incoming()
+            fcntl.flock(lock, fcntl.LOCK_SH)
             yield
 
     def prune(self, *, keep_runs: int) -> Pruned:
@@ -204,12 +218,12 @@ class LandingStore:
         """
         if keep_runs < 1:
             raise ValueError(f"keep_runs must be 1 or more, got {keep_runs}")
-        with self._locked(fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with self._locked_alone():
             names = self.runs()
             kept = [self.load_run(run_id) for run_id in names[-keep_runs:]]
             bodies = {document.sha256 for run in kept for document in run.documents}
             parts = {key for run in kept for key in run.parts}
-            shutil.rmtree(self._root / "incoming", ignore_errors=True)
+            self._delete_incoming()
             return Pruned(
                 runs=_delete(self._run(run_id).parent for run_id in names[:-keep_runs]),
                 objects=_delete(
@@ -246,12 +260,22 @@ class LandingStore:
             incoming.write_bytes(canonical_json.encode(record))
             _move(incoming, path)
 
+    @property
+    def _incoming(self) -> Path:
+        return self._root / "incoming"
+
+    def _delete_incoming(self) -> None:
+        shutil.rmtree(self._incoming, ignore_errors=True)
+
+    def _incoming_directory(self) -> Path:
+        self._incoming.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(dir=self._incoming))
+
     @contextmanager
     def _incoming_file(self) -> Iterator[Path]:
         """Give a new file's path; what is still there at the end is deleted."""
-        directory = self._root / "incoming"
-        directory.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=directory)
+        self._incoming.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(dir=self._incoming)
         os.close(descriptor)
         try:
             yield Path(name)
@@ -259,16 +283,19 @@ class LandingStore:
             Path(name).unlink(missing_ok=True)
 
     @contextmanager
-    def _locked(self, operation: int) -> Iterator[None]:
-        self._root.mkdir(parents=True, exist_ok=True)
-        with (self._root / ".lock").open("ab") as lock:
+    def _locked_alone(self) -> Iterator[None]:
+        with self._lock_file() as lock:
             try:
-                fcntl.flock(lock, operation)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as exc:
                 raise LandingBusyError(
                     f"the landing store {self._root} is in use; prune it when no run is at work"
                 ) from exc
             yield
+
+    def _lock_file(self) -> BinaryIO:
+        self._root.mkdir(parents=True, exist_ok=True)
+        return (self._root / ".lock").open("ab")
 
 
 def _load(path: Path, record_type: type[_Record]) -> _Record:

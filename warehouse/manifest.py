@@ -27,6 +27,7 @@ class Input:
     region_id: str | None
     url: str
     fetched_at: datetime
+    confirmed_at: datetime
     published_at: datetime | None
     version: str | None
     sha256: str
@@ -110,6 +111,7 @@ def input_of(document: Document, *, rows: int | None) -> Input:
         region_id=document.region_id,
         url=document.url,
         fetched_at=document.fetched_at,
+        confirmed_at=document.confirmed_at,
         published_at=document.published_at,
         version=document.version,
         sha256=document.sha256,

@@ -16,6 +16,8 @@ from warehouse.releases import latest_release, list_releases
 from warehouse.storage import LocalStorage
 from warehouse.verification import verify
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tests" / "support" / "publisher_processes.py"
 

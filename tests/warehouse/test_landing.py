@@ -32,6 +32,7 @@ def document(stored: StoredBody, source_id: str = "aws_price_list/us-east-1") ->
         region_id="us-east-1",
         url="https://prices.example/us-east-1/index.csv",
         fetched_at=datetime(2026, 8, 22, 3, 30, tzinfo=UTC),
+        confirmed_at=datetime(2026, 8, 23, 3, 30, tzinfo=UTC),
         published_at=datetime(2026, 7, 5, tzinfo=UTC),
         version="20260705000000",
         media_type="text/csv",
@@ -42,6 +43,14 @@ def document(stored: StoredBody, source_id: str = "aws_price_list/us-east-1") ->
 
 def files(root: Path, pattern: str) -> list[Path]:
     return sorted(path for path in root.glob(pattern) if path.is_file())
+
+
+def forget_confirmation(record: Path) -> None:
+    """Make of a record what was saved before documents had confirmed_at."""
+    lines = record.read_text().splitlines(keepends=True)
+    kept = [line for line in lines if '"confirmed_at"' not in line]
+    assert len(kept) == len(lines) - 1
+    record.write_text("".join(kept))
 
 
 # Bodies
@@ -194,6 +203,13 @@ def test_unreadable_validators_are_none_and_logged(store, root, caplog):
     assert "passing over unreadable validators" in caplog.text
 
 
+def test_validators_of_a_document_without_its_confirmation_are_none(store, root):
+    store.remember(URL, Validators('"one"', None, document(store.put([b"1"]))))
+    forget_confirmation(*files(root, "validators/*"))
+
+    assert store.validators(URL) is None
+
+
 # Runs
 
 
@@ -251,6 +267,17 @@ def test_damaged_run_is_an_error(store, root):
         store.load_run("a")
 
 
+def test_run_saved_without_confirmations_is_an_error_that_names_them(store, root):
+    store.save_run("a", [document(store.put([b"1"]))], {})
+    forget_confirmation(root / "runs" / "a" / "run.json")
+
+    with pytest.raises(
+        DocumentDamagedError,
+        match=r"runs/a/run.json .*`confirmed_at` - at `\$.documents\[0\]`; delete it and run again",
+    ):
+        store.load_run("a")
+
+
 @pytest.mark.parametrize("run_id", ["", "..", "a/b", ".hidden"])
 def test_run_id_that_leads_elsewhere_is_refused(store, run_id):
     with pytest.raises(ValueError, match="expected a run id"):
@@ -265,8 +292,9 @@ def test_part_key_is_of_documents_and_code_and_of_nothing_else(store):
     two = document(store.put([b"2"]), "b")
     key = part_key([one, two], code_fingerprint="c")
 
-    fetched_later = dataclasses.replace(one, fetched_at=datetime(2027, 1, 1, tzinfo=UTC))
-    assert part_key([two, fetched_later], code_fingerprint="c") == key
+    new_year = datetime(2027, 1, 1, tzinfo=UTC)
+    later = dataclasses.replace(one, fetched_at=new_year, confirmed_at=new_year)
+    assert part_key([two, later], code_fingerprint="c") == key
     assert part_key([one, two], code_fingerprint="d") != key
     assert part_key([one], code_fingerprint="c") != key
     swapped = [
@@ -316,9 +344,51 @@ def test_part_may_be_committed_by_many_at_once(store):
         assert set(pool.map(commit, directories)) == {store.part_directory("ab" * 32)}
 
 
+def test_part_that_is_discarded_can_be_made_again(store):
+    key = "ab" * 32
+    store.commit_part(key, make_part(store, "damaged"))
+    store.discard_part(key)
+    assert store.part_directory(key) is None
+    again = store.commit_part(key, make_part(store, "whole"))
+    assert [file.read_text() for file in again.iterdir()] == ["whole"]
+
+
 def test_part_that_was_never_made_is_an_error(store, tmp_path):
     with pytest.raises(FileNotFoundError):
         store.commit_part("ab" * 32, tmp_path / "nowhere")
+
+
+# In use
+
+
+def leave_remains(store: LandingStore) -> None:
+    make_part(store, "of a part that was never committed")
+    (store.new_work_directory() / "prices.parquet").write_bytes(b"of a release that never was")
+
+
+def test_first_run_in_deletes_what_killed_runs_left_half_written(store, root):
+    body = store.put([b"whole"])
+    leave_remains(store)
+
+    with store.in_use():
+        assert files(root, "incoming/*") == []
+        assert store.open(body.sha256).read() == b"whole"
+
+
+def test_run_that_joins_another_deletes_nothing_of_its_work(store, root):
+    with store.in_use():
+        leave_remains(store)
+        with LandingStore(root).in_use():
+            assert len(files(root, "incoming/*/*")) == 2
+
+
+def test_store_can_be_joined_while_it_is_in_use_and_pruned_when_it_is_not(store, root):
+    with store.in_use():
+        with LandingStore(root).in_use():
+            pass
+        with pytest.raises(LandingBusyError):
+            LandingStore(root).prune(keep_runs=1)
+    store.prune(keep_runs=1)
 
 
 # Prune

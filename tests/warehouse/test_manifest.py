@@ -24,6 +24,7 @@ DOCUMENT = Document(
     region_id=None,
     url="https://rates.example/daily.xml",
     fetched_at=AT,
+    confirmed_at=datetime(2026, 8, 23, 3, 30, tzinfo=UTC),
     published_at=None,
     version=None,
     media_type="text/xml",
@@ -68,6 +69,7 @@ TEXT = """\
   "inputs": [
     {
       "bytes": 1700,
+      "confirmed_at": "2026-08-23T03:30:00Z",
       "fetched_at": "2026-08-22T03:30:00Z",
       "is_recorded": false,
       "note": null,

@@ -102,6 +102,7 @@ def test_order_of_rows_does_not_matter_even_where_the_key_is_not_unique(tmp_path
     assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
+@pytest.mark.slow
 def test_number_of_threads_does_not_matter(tmp_path):
     many_rows(2000, 70).write_parquet(tmp_path / "in.parquet")
     code = (

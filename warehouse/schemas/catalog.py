@@ -344,6 +344,13 @@ SOURCES = Table(
         Field("region_id", pl.String, "Region that it covers; null where it covers none or all"),
         Field("url", pl.String, "Where it was fetched, without secrets", nullable=False),
         Field("fetched_at", TIMESTAMP, "When its bytes were fetched", nullable=False),
+        Field(
+            "confirmed_at",
+            TIMESTAMP,
+            "When the provider last said that these are its bytes: by sending them, or later by "
+            "saying that they are unchanged",
+            nullable=False,
+        ),
         Field("published_at", TIMESTAMP, "When the provider says it was published"),
         Field("version", pl.String, "The provider's own version"),
         Field("sha256", pl.String, "Digest of the decoded document", nullable=False),

@@ -10,6 +10,8 @@ class Document:
 
     `source_id` does not depend on the bytes: the same document of another night, or with its rows
     in another order, has the same id. sha256 and bytes are of the decoded body (after gzip).
+    `confirmed_at` is when the provider last said that these are its bytes: by sending them, or
+    later by saying that they are unchanged. How old a document is, is told by it alone.
     """
 
     source_id: str
@@ -18,6 +20,7 @@ class Document:
     region_id: str | None
     url: str
     fetched_at: datetime
+    confirmed_at: datetime
     published_at: datetime | None
     version: str | None
     media_type: str

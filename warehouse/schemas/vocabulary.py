@@ -39,9 +39,6 @@ PRICE_QUALITY_FLAGS = (
     "carried_over",
     "spot_above_on_demand",
     "indicative",
-    "reference",
-    "price_jump",
-    "windows_below_linux",
 )
 
 PRICE_STATUSES = ("priced", "capacity_block_only", "not_published", "restricted")

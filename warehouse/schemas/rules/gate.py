@@ -91,6 +91,13 @@ def _price_rules() -> tuple[Rule, ...]:
                 "currency is one in which the providers list prices: USD, or CNY in China",
             ),
             ("quality_flags", "price_quality is ok or a comma list of known flags, sorted"),
+            (
+                "period_not_empty",
+                (
+                    "A price holds from valid_from until before valid_to, so valid_to is after "
+                    "valid_from, or null: a period without a moment in it is misread"
+                ),
+            ),
         )
     )
 
@@ -250,8 +257,8 @@ COVERAGE_RULES: tuple[Rule, ...] = (
         "prices.carried_over_recent",
         "prices",
         "critical",
-        "Prices are carried over for some days only; after that the region's trouble needs a "
-        "person",
+        "Prices are carried over for some days only after their provider last sent or confirmed "
+        "them; then the region's trouble needs a person",
     ),
 )
 
@@ -316,15 +323,15 @@ PROVENANCE_RULES: tuple[Rule, ...] = (
         "sources.fresh",
         "sources",
         "warning",
-        "A document was fetched shortly before the run's as-of time; a recorded one is dated as "
-        "it was recorded",
+        "A provider sent a document, or said that it is unchanged, shortly before the run's as-of "
+        "time; a recorded one is dated as it was recorded",
     ),
     table_check(
         "sources.not_outdated",
         "sources",
         "critical",
-        "A document that a live run fetched is days old at most. A recording is exempt: its date "
-        "is shown with its prices",
+        "It is days at most since the provider of a live run's document sent or confirmed it. A "
+        "recording is exempt: its date is shown with its prices",
     ),
     table_check(
         "fx_rates.usd_present",
