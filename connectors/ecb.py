@@ -38,13 +38,15 @@ def fetch_reference_rates(
     stored = landing.put([answer.body])
     rate_date: date = parse_reference_rates(answer.body)["rate_date"][0]
     recorded = answer.head.recorded
+    at = recorded.at if recorded else fetched_at
     return Document(
         source_id=SOURCE,
         source=SOURCE,
         provider=None,
         region_id=None,
         url=canonical_url(url),
-        fetched_at=recorded.at if recorded else fetched_at,
+        fetched_at=at,
+        confirmed_at=at,
         published_at=datetime.combine(rate_date, time(), UTC),
         version=rate_date.isoformat(),
         media_type="text/xml",

@@ -56,6 +56,8 @@ def _inputs(evidence: Evidence) -> pl.DataFrame:
         rows=pl.col("rows").sum(),
         fetched_from=pl.col("fetched_at").min(),
         fetched_to=pl.col("fetched_at").max(),
+        confirmed_from=pl.col("confirmed_at").min(),
+        confirmed_to=pl.col("confirmed_at").max(),
         published_from=pl.col("published_at").min(),
         published_to=pl.col("published_at").max(),
         note=notes,

@@ -76,7 +76,11 @@ def _bind(table: Table) -> list[RowCheck]:
         checks.append(_vocabulary(table))
     match table.name:
         case "prices" | "announced_prices":
-            checks += [*_price_checks(table.name), _quality_flags(table.name)]
+            checks += [
+                *_price_checks(table.name),
+                _quality_flags(table.name),
+                _period_not_empty(table.name),
+            ]
         case "fx_rates":
             checks.append(_above_zero("fx_rates.rate_positive", "units_per_eur", "units_per_usd"))
         case "cheapest_region":
@@ -228,6 +232,19 @@ def _quality_flags(table_name: str) -> RowCheck:
         for chosen in combinations(flags, size)
     )
     return _one_of(f"{table_name}.quality_flags", "price_quality", (good, *lists))
+
+
+def _period_not_empty(table_name: str) -> RowCheck:
+    columns = ("valid_from", "valid_to")
+    length = (pl.col("valid_to") - pl.col("valid_from")).dt.total_microseconds()
+    return RowCheck(
+        RULE[f"{table_name}.period_not_empty"],
+        holds=(length > 0).fill_null(value=True),
+        measured=length.cast(pl.Float64),
+        bound=Between(minimum=0, is_minimum_strict=True),
+        came=_listed(map(_said, columns)),
+        shown=columns,
+    )
 
 
 def _one_of(rule_id: str, column: str, words: tuple[str, ...]) -> RowCheck:

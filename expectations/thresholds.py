@@ -53,15 +53,17 @@ class GateThresholds:
     Azure regions."""
 
     carried_over_days: float = 7.0
-    """Age in days, at the as-of time, up to which prices may be carried over. Azure changes spot
-    prices monthly and AWS publishes several times a week: a week is late, not yet wrong."""
+    """Days, at the as-of time, since prices were last confirmed by their provider, up to which they
+    may be carried over. Azure changes spot prices monthly and AWS publishes several times a week: a
+    week is late, not yet wrong."""
 
     stale_hours: float = 36.0
-    """Age in hours up to which a document counts as of this night: one night may be missed and
-    caught up on the next day."""
+    """Hours since its last confirmation up to which a document counts as of this night: one night
+    may be missed and caught up on the next day."""
 
     outdated_days: float = 7.0
-    """Age in days at which a live run's document is no basis for a release."""
+    """Days since its last confirmation after which a live run's document is no basis for a
+    release."""
 
     fx_age_days: int = 4
     """Age in days of the newest euro rate: Thursday's rate on an ordinary long weekend."""

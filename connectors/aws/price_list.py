@@ -113,8 +113,8 @@ def fetch_offer_file(
     """Stream one region's offer file into the landing store, unless it is there already.
 
     A file that was landed before is asked for with its ETag; the answer that it is unchanged (304)
-    gives the document of back then. Where a source has no ETags the version in the first lines
-    tells, and the rest is not fetched.
+    gives the document of back then, confirmed now. Where a source has no ETags the version in the
+    first lines tells, and the rest is not fetched.
 
     Raises:
         SourceUnavailableError: the file is missing (also during a publication), or cut off.
@@ -125,17 +125,24 @@ def fetch_offer_file(
     url = canonical_url(offer_file.url)
     known = landing.validators(url)
 
+    def confirm(known: Validators, head: Head) -> Document:
+        document = _confirmed(known.document, head, fetched_at)
+        if head.recorded is None:
+            # A replay says nothing of the file's live history, so it changes none of it.
+            landing.remember(url, replace(known, document=document))
+        return document
+
     def land(head: Head, chunks: Iterator[bytes]) -> Document:
         if head.is_not_modified:
             if known is None:
                 raise WireFormatError(
                     "expected a document, got 304 to an unconditional request", source=source_id
                 )
-            return _confirmed(known.document, head, fetched_at)
+            return confirm(known, head)
         preamble, rest = _split_preamble(chunks)
         header = read_offer_header(io.BytesIO(preamble), source_id=source_id)
         if known is not None and _is_known_version(known, head, header):
-            return _confirmed(known.document, head, fetched_at)
+            return confirm(known, head)
         _note_other_version(offer_file, header, source_id)
         document = _document(
             landing.put(itertools.chain((preamble,), rest)),
@@ -230,13 +237,19 @@ def _is_known_version(known: Validators, head: Head, header: OfferHeader) -> boo
 
 
 def _confirmed(document: Document, head: Head, fetched_at: datetime) -> Document:
-    """Give a known document; its origin is today's if a recording confirms a live one, or back."""
-    if document.is_recorded == (head.recorded is not None):
-        return document
+    """Give a known document as of the answer that it is unchanged.
+
+    Only what was fetched live and is confirmed live keeps the time of its fetch. A recording holds
+    the file as fetched when it was recorded, whatever was landed before. A replayed file that the
+    live source confirms counts as fetched by that.
+    """
     recorded = head.recorded
+    at = recorded.at if recorded else fetched_at
+    is_live = recorded is None and not document.is_recorded
     return replace(
         document,
-        fetched_at=recorded.at if recorded else fetched_at,
+        fetched_at=document.fetched_at if is_live else at,
+        confirmed_at=at,
         is_recorded=recorded is not None,
         note=recorded.note if recorded else None,
     )
@@ -264,13 +277,15 @@ def _document(
     region_id: str | None = None,
     version: str | None = None,
 ) -> Document:
+    at = recorded.at if recorded else fetched_at
     return Document(
         source_id=source_id,
         source=source_id.partition("/")[0],
         provider="aws",
         region_id=region_id,
         url=canonical_url(url),
-        fetched_at=recorded.at if recorded else fetched_at,
+        fetched_at=at,
+        confirmed_at=at,
         published_at=published_at,
         version=version,
         media_type=media_type,

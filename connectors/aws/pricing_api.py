@@ -97,6 +97,7 @@ def fetch_price_list_index(
         region_id=None,
         url=canonical_url(pricing.meta.endpoint_url),
         fetched_at=fetched_at,
+        confirmed_at=fetched_at,
         published_at=max(
             (file.published_at for file in offer_files if file.published_at), default=None
         ),

@@ -204,13 +204,15 @@ def _land(
 ) -> Document:
     stored = landing.put([answer.body])
     recorded = answer.head.recorded
+    at = recorded.at if recorded else fetched_at
     return Document(
         source_id=source_id,
         source=SOURCE,
         provider="azure",
         region_id=region_id,
         url=canonical_url(answer.head.url),
-        fetched_at=recorded.at if recorded else fetched_at,
+        fetched_at=at,
+        confirmed_at=at,
         published_at=None,
         version=None,
         media_type="application/json",

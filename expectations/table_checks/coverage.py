@@ -179,10 +179,12 @@ def _asked_regions(evidence: Evidence) -> pl.DataFrame:
 
 
 def _carried_over_recent(evidence: Evidence) -> Measured:
-    """Measure the age of live documents that carried-over prices come from."""
+    """Measure how long ago the live documents of carried-over prices were last confirmed."""
     carried = evidence.sources.filter(pl.col("is_carried_over") & ~pl.col("is_recorded"))
-    age = (pl.lit(evidence.request.as_of) - pl.col("fetched_at")).dt.total_minutes()
-    aged = carried.select("source_id", "fetched_at", age_days=(age / (60 * _DAY_HOURS)).round(2))
+    age = (pl.lit(evidence.request.as_of) - pl.col("confirmed_at")).dt.total_minutes()
+    aged = carried.select(
+        "source_id", "fetched_at", "confirmed_at", age_days=(age / (60 * _DAY_HOURS)).round(2)
+    )
     return judge_each(aged, subject=pl.col("source_id"), measured="age_days", counted="documents")
 
 

@@ -56,28 +56,19 @@ def _not_outdated(evidence: Evidence) -> Measured:
 
 
 def _judge_age(aged: pl.DataFrame) -> Measured:
-    shown = aged.select("source_id", "version", "fetched_at", "is_recorded", "age_hours")
+    shown = aged.select("source_id", "fetched_at", "confirmed_at", "is_recorded", "age_hours")
     return judge_each(shown, subject=pl.col("source_id"), measured="age_hours", counted="documents")
 
 
 def _aged(evidence: Evidence) -> pl.DataFrame:
-    """Return this run's documents with their age in hours at the as-of time.
+    """Return this run's documents with the hours from their last confirmation to the as-of time.
 
-    A document with a version is as fresh as the provider's newest document: the index of this
-    night names the version, and what did not change was not fetched again. Carried-over documents
-    have their own checks.
+    Not from the fetch: what did not change is not fetched again. Carried-over documents have their
+    own check.
     """
-    age = (pl.lit(evidence.request.as_of) - pl.col("fetched_at")).dt.total_minutes()
-    hours = age / _MINUTES_PER_HOUR
-    return (
-        evidence.sources.filter(~pl.col("is_carried_over"))
-        .with_columns(own_hours=hours)
-        .with_columns(
-            age_hours=pl.when(pl.col("version").is_null())
-            .then("own_hours")
-            .otherwise(pl.col("own_hours").min().over("provider"))
-            .round(1)
-        )
+    age = (pl.lit(evidence.request.as_of) - pl.col("confirmed_at")).dt.total_minutes()
+    return evidence.sources.filter(~pl.col("is_carried_over")).with_columns(
+        age_hours=(age / _MINUTES_PER_HOUR).round(1)
     )
 
 

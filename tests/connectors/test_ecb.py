@@ -45,6 +45,7 @@ def test_fetched_rates_are_landed_with_their_day(client, landing):
         region_id=None,
         url=server.ecb_url,
         fetched_at=NOW,
+        confirmed_at=NOW,
         published_at=datetime(2026, 11, 27, tzinfo=UTC),
         version="2026-11-27",
         media_type="text/xml",

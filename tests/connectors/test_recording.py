@@ -1,7 +1,8 @@
+import dataclasses
 import hashlib
 import json
 import lzma
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -28,6 +29,7 @@ RECORDED_AT = datetime(2026, 8, 22, 4, 30, tzinfo=UTC)
 AWS_URL = "https://pricing.us-east-1.amazonaws.com"
 AZURE_URL = "https://prices.azure.com/api/retail/prices"
 ECB_URL = "https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml"
+NIGHT_AFTER = NOW + timedelta(days=1)
 NOTE = "prices of 2026-07-05"
 OTHER_FORMAT = (
     b'{"format":"price-catalog-recording/9","as_of":"2026-08-22T03:00:00Z",'
@@ -133,7 +135,8 @@ def test_replayed_documents_say_so_and_when_and_what_a_reader_must_know(tmp_path
 
     assert not any(document.is_recorded for document in recorded.values())
     assert all(document.is_recorded for document in replayed.values())
-    assert {document.fetched_at for document in replayed.values()} == {RECORDED_AT}
+    dates = {(document.fetched_at, document.confirmed_at) for document in replayed.values()}
+    assert dates == {(RECORDED_AT, RECORDED_AT)}
     assert {d.note for d in replayed.values() if d.provider == "aws"} == {NOTE}
     assert {d.note for d in replayed.values() if d.provider != "aws"} == {None}
 
@@ -262,6 +265,49 @@ def test_unchanged_file_costs_a_304_in_a_replay_too(tmp_path):
             document = first[source_id]
             file = recording_file(document)
             assert fetch_offer_file(client, file, landing, fetched_at=NOW) == document
+
+
+def test_replay_dates_a_file_as_recorded_whatever_was_landed_before(tmp_path):
+    for name, at in (("older", RECORDED_AT), ("newer", NOW)):
+        record(tmp_path / name, now=lambda at=at: at)
+    landing = MemoryLanding()
+    fetch_all(ReplayTransport(tmp_path / "newer"), landing)
+
+    replayed = fetch_all(ReplayTransport(tmp_path / "older"), landing)
+
+    dates = {(d.fetched_at, d.confirmed_at) for d in replayed.values()}
+    assert dates == {(RECORDED_AT, RECORDED_AT)}
+
+
+def test_replay_in_between_leaves_the_live_dates_of_a_file_alone(tmp_path):
+    record(tmp_path)
+    landing = MemoryLanding()
+    live = DirectTransport(*providers())
+    first = fetch_all(NotClosed(live), landing)["aws_price_list/us-east-1"]
+    file = recording_file(first)
+
+    replayed = fetch_all(ReplayTransport(tmp_path), landing)[first.source_id]
+    with client_without_waits(transport=live) as client:
+        again = fetch_offer_file(client, file, landing, fetched_at=NIGHT_AFTER)
+
+    assert (replayed.sha256, replayed.is_recorded) == (first.sha256, True)
+    assert again == dataclasses.replace(first, confirmed_at=NIGHT_AFTER)
+
+
+def test_file_of_a_recording_is_fetched_by_the_first_live_answer_that_confirms_it(tmp_path):
+    record(tmp_path)
+    landing = MemoryLanding()
+    recorded = fetch_all(ReplayTransport(tmp_path), landing)["aws_price_list/us-east-1"]
+    file = recording_file(recorded)
+
+    with client_without_waits(transport=DirectTransport(*providers())) as client:
+        first = fetch_offer_file(client, file, landing, fetched_at=NOW)
+        again = fetch_offer_file(client, file, landing, fetched_at=NIGHT_AFTER)
+
+    assert first == dataclasses.replace(
+        recorded, fetched_at=NOW, confirmed_at=NOW, is_recorded=False, note=None
+    )
+    assert again == dataclasses.replace(first, confirmed_at=NIGHT_AFTER)
 
 
 def test_faults_leave_no_trace_in_a_recording(tmp_path):

@@ -4,8 +4,10 @@ import json
 import pickle
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from expectations import gate
@@ -16,8 +18,10 @@ from expectations.errors import (
     GateInputError,
 )
 from expectations.gate_report import GateReport
-from support.candidates import Release, check, prices, release
+from support.candidates import AS_OF, Release, check, prices, release
 from warehouse.schemas.rules.gate import GATE
+
+pytestmark = pytest.mark.slow
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -82,6 +86,29 @@ def test_a_critical_failure_refuses_and_names_the_rules(broken):
     assert broken.verdict == "refuse"
     assert {"prices.price_positive", "prices.most_rows_kept"} <= set(broken.refused_because)
     assert broken.checkpoint.worst_failure == "critical"
+
+
+@pytest.mark.parametrize(
+    ("days", "refused_because"), [(6, ()), (8, ("prices.carried_over_recent",))]
+)
+def test_what_was_fetched_long_ago_counts_from_when_it_was_last_confirmed(days, refused_because):
+    is_carried = pl.col("region_id") == "us-test-0"
+    carried_over = pl.when(is_carried).then(pl.lit("carried_over"))
+    confirmed = pl.when(is_carried).then(AS_OF - timedelta(days=days))
+    unchanged = (
+        release(prices(*({"region_id": f"us-test-{number}"} for number in range(10))))
+        .with_values("prices", price_quality=carried_over.otherwise("price_quality"))
+        .with_values(
+            "sources",
+            fetched_at=AS_OF - timedelta(days=10),
+            confirmed_at=confirmed.otherwise("confirmed_at"),
+        )
+    )
+    report = check(unchanged)
+    assert tuple(report.refused_because) == refused_because
+    for rule_id in ("sources.fresh", "sources.not_outdated"):
+        result = report.result(rule_id)
+        assert (result.status, result.checked, result.failed) == ("passed", 9, 0)
 
 
 def test_failures_are_all_counted_and_some_are_shown(broken):

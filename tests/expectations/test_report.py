@@ -9,6 +9,8 @@ import pytest
 from expectations.report import ReportFacts, render_html
 from support.candidates import Release, check, prices, release
 
+pytestmark = pytest.mark.slow
+
 _FACTS = ReportFacts("20260822T030000Z-1a2b3c4d", "20260821T030000Z-0f0e0d0c", "1.0.0", "abc1234")
 _VOID = {"meta", "br"}
 
@@ -64,6 +66,7 @@ def night(p5: str) -> Release:
         "sources",
         rows=pl.when(here).then(pl.col("rows") + 1234).otherwise("rows"),
         is_recorded=True,
+        fetched_at=pl.datetime(2026, 8, 12, time_zone="UTC"),
         published_at=pl.datetime(2026, 7, 5, time_zone="UTC"),
         note="re-encoded from <b>facts</b>",
     )
@@ -108,6 +111,10 @@ def test_a_failing_rule_shows_reason_numbers_and_rows(page):
     assert "In all of them: provider aws, instance_type p5.48xlarge" in said
     assert "old_price 98.32, new_price 55.04, change_pct -44.02" in said
     assert "us-west-2" in said
+
+
+def test_documents_show_when_they_were_fetched_last_confirmed_and_published(page):
+    assert "<td>2026-08-12</td><td>2026-08-22</td><td>2026-07-05</td>" in page
 
 
 def test_rows_are_accounted_for_with_the_reason_of_each_filter(page):

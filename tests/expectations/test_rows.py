@@ -1,6 +1,7 @@
 """Rows are split in one pass, and every refused row says why."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
@@ -9,7 +10,7 @@ from polars.testing import assert_frame_equal
 from expectations.errors import UncheckableTableError
 from expectations.rows import split_rows
 from support.candidates import prices
-from warehouse.schemas.catalog import REGIONS
+from warehouse.schemas.catalog import ANNOUNCED_PRICES, REGIONS
 from warehouse.schemas.parts import REJECTED, ROW_COUNTS
 
 _RESERVED = {
@@ -18,6 +19,10 @@ _RESERVED = {
     "payment_option": "partial_upfront",
     "pricing_category": "Committed",
 }
+
+
+_BEGIN = datetime(2026, 8, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
 
 
 def refused_by(**values) -> str | None:
@@ -105,13 +110,28 @@ def test_the_effective_price_is_exact_to_the_tenth_decimal(rate, upfront, years,
         ({"purchase_option": "spot"}, "prices.pricing_category"),
         ({"currency": "usd"}, "prices.currency_known"),
         ({"price_quality": "ok,carried_over"}, "prices.quality_flags"),
-        ({"price_quality": "price_jump,carried_over"}, "prices.quality_flags"),
-        ({"price_quality": "carried_over,price_jump"}, None),
+        ({"price_quality": "spot_above_on_demand,carried_over"}, "prices.quality_flags"),
+        ({"price_quality": "carried_over,spot_above_on_demand"}, None),
         ({"operating_system": "windows", "license_model": "byol"}, None),
+        ({"valid_from": _BEGIN, "valid_to": None}, None),
+        ({"valid_from": _BEGIN, "valid_to": _BEGIN + timedelta(microseconds=1)}, None),
+        ({"valid_from": _BEGIN, "valid_to": _BEGIN}, "prices.period_not_empty"),
+        ({"valid_from": _BEGIN, "valid_to": _BEGIN - _DAY}, "prices.period_not_empty"),
     ],
 )
 def test_each_rule_refuses_what_it_is_for(values, rule):
     assert refused_by(**values) == rule
+
+
+def test_an_announced_price_that_ends_before_it_begins_is_refused():
+    later = {"valid_from": _BEGIN, "valid_to": _BEGIN - _DAY}
+    split = split_rows("announced_prices", prices({}, later, table=ANNOUNCED_PRICES))
+    assert split.kept.height == 1
+    assert split.rejected["rule"].to_list() == ["announced_prices.period_not_empty"]
+    came = split.rejected["reason"].item().partition("Came: ")[2]
+    assert came == (
+        "valid_from=2026-08-01 00:00:00.000000+00:00, valid_to=2026-07-31 00:00:00.000000+00:00"
+    )
 
 
 def test_a_row_that_names_no_document_is_still_accounted_for():

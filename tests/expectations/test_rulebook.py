@@ -1,7 +1,7 @@
 """Every rule of the registry is bound, and its two bindings count alike."""
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import polars as pl
@@ -34,7 +34,7 @@ def _odd_values(dtype: object) -> tuple[object, ...]:
     if isinstance(dtype, pl.Decimal):
         return (None, Decimal(0), Decimal("-0.0000000001"), Decimal("0.0000000001"), Decimal(5))
     if isinstance(dtype, pl.Datetime):
-        return (None, datetime(2026, 1, 1, tzinfo=UTC))
+        return (None, datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC))
     if isinstance(dtype, pl.List):
         return (None, ["x"])
     return _VALUES[dtype]
@@ -97,6 +97,7 @@ def counted() -> Iterator[dict[str, tuple[int, int]]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule_id", [check.rule.id for check in all_row_checks()])
 def test_great_expectations_and_polars_count_the_same_failures(counted, rule_id):
     by_polars, by_gx = counted[rule_id]
@@ -110,6 +111,9 @@ _MONEY = st.one_of(
     st.sampled_from([Decimal(0), Decimal("1E-10"), Decimal("99999999.9999999999")]),
 )
 
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+_STEPS = (timedelta(days=-9000), timedelta(microseconds=-1), timedelta(), timedelta(microseconds=1))
+
 _PRICE = st.fixed_dictionaries(
     {
         "hourly_rate": _MONEY,
@@ -120,6 +124,8 @@ _PRICE = st.fixed_dictionaries(
         "payment_option": st.sampled_from([None, "all_upfront"]),
         "purchase_option": st.sampled_from([None, "on_demand", "spot", "reserved", "lease"]),
         "pricing_category": st.sampled_from([None, "Standard", "Dynamic", "Committed"]),
+        "valid_from": st.sampled_from([None, _BEGIN]),
+        "valid_to": st.sampled_from([None, *(_BEGIN + step for step in _STEPS)]),
     }
 )
 

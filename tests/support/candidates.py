@@ -349,6 +349,7 @@ def _sources(listed: pl.DataFrame) -> pl.DataFrame:
                 "source": "test price list",
                 "url": f"https://prices.test/{row['source_id']}",
                 "fetched_at": _FETCHED,
+                "confirmed_at": _FETCHED,
                 "sha256": "0" * 64,
                 "bytes": 1000,
                 "is_recorded": False,

@@ -22,7 +22,7 @@ def write_candidate(
             {**aws, "region_id": "us-east-1", "hourly_rate": price},
             {**aws, "region_id": "sa-east-1", "hourly_rate": "92.4672"},
         ),
-        "sources": source_rows({"fetched_at": fetched_at}),
+        "sources": source_rows({"fetched_at": fetched_at, "confirmed_at": fetched_at}),
     }
     directory.mkdir(parents=True, exist_ok=True)
     for table in TABLES:

@@ -73,6 +73,7 @@ _SOURCE: Row = {
     "region_id": "eastus",
     "url": "https://prices.azure.com/api/retail/prices",
     "fetched_at": datetime(2026, 11, 29, tzinfo=UTC),
+    "confirmed_at": datetime(2026, 11, 29, tzinfo=UTC),
     "sha256": "0" * 64,
     "bytes": 1,
     "rows": 1,

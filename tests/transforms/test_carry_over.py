@@ -129,7 +129,11 @@ def test_regions_are_found_in_any_spelling():
 
 def test_the_documents_of_the_region_come_along_unchanged():
     sources = source_rows(
-        {"source_id": PAGE, "fetched_at": day("2026-11-01")},
+        {
+            "source_id": PAGE,
+            "fetched_at": day("2026-11-01"),
+            "confirmed_at": day("2026-11-28"),
+        },
         {"source_id": "azure_retail_prices/westus/Consumption/001", "region_id": "westus"},
         {"source_id": "ecb_reference_rates", "provider": None, "region_id": None},
         {"source_id": "aws_price_list/eastus", "provider": "aws"},

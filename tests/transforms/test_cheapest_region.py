@@ -177,12 +177,12 @@ def test_a_region_of_several_zones_takes_part_once_with_its_cheapest():
     spot = {"purchase_option": "spot", "provider": "azure"}
     prices = price_rows(
         {**spot, "availability_zone_id": "z1", "hourly_rate": "3", "price_quality": "indicative"},
-        {**spot, "availability_zone_id": "z2", "hourly_rate": "1", "price_quality": "price_jump"},
+        {**spot, "availability_zone_id": "z2", "hourly_rate": "1", "price_quality": "spot_above_on_demand"},
         {**spot, "region_id": "westus2", "hourly_rate": "2"},
     )
     assert _of(
         _view(prices), "world", "region_id", "price_usd", "region_count", "price_quality"
-    ) == ("eastus", Decimal(1), 2, "price_jump")
+    ) == ("eastus", Decimal(1), 2, "spot_above_on_demand")
     assert _of(_view(prices), "world", "dearest_price_usd") == Decimal(2)
 
 
@@ -190,10 +190,10 @@ def test_the_flags_shown_are_those_of_the_cheapest_region_and_of_the_first_of_ti
     prices = price_rows(
         {"hourly_rate": "3", "region_id": "germanynorth", "price_quality": "indicative"},
         {"hourly_rate": "1", "region_id": "westus2", "price_quality": "carried_over"},
-        {"hourly_rate": "1", "region_id": "eastus", "price_quality": "price_jump"},
+        {"hourly_rate": "1", "region_id": "eastus", "price_quality": "spot_above_on_demand"},
         {"hourly_rate": "2", "region_id": "norwayeast"},
     )
-    assert _of(_view(prices), "world", "price_quality") == "price_jump"
+    assert _of(_view(prices), "world", "price_quality") == "spot_above_on_demand"
 
 
 def test_retired_types_are_left_out_and_types_of_unknown_lifecycle_are_not():

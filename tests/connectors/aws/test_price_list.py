@@ -1,6 +1,6 @@
 import hashlib
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -74,6 +74,7 @@ def test_index_names_every_region_local_zone_and_govcloud_as_csv(client, server,
         region_id=None,
         url=f"{server.aws_url}/offers/v1.0/aws/AmazonEC2/current/region_index.json",
         fetched_at=NOW,
+        confirmed_at=NOW,
         published_at=PUBLISHED,
         version=None,
         media_type="application/json",
@@ -178,6 +179,7 @@ def test_offer_file_is_landed_as_it_is_after_gzip(client, server, aws, landing, 
         region_id="eu-central-1",
         url=file.url,
         fetched_at=NOW,
+        confirmed_at=NOW,
         published_at=PUBLISHED,
         version=VERSION,
         media_type="text/csv",
@@ -193,7 +195,7 @@ def test_unchanged_file_costs_a_304_and_keeps_its_document(client, server, landi
 
     again = fetch_offer_file(client, file, landing, fetched_at=LATER)
 
-    assert again == first
+    assert again == replace(first, fetched_at=NOW, confirmed_at=LATER)
     etag = f'"{hashlib.md5(OFFERS["eu-central-1"]).hexdigest()}"'
     assert server.requests[-1].headers["if-none-match"] == etag
     assert "if-none-match" not in server.requests[-2].headers
@@ -207,7 +209,7 @@ def test_changed_file_of_the_same_version_is_fetched(client, server, aws, landin
     document = fetch_offer_file(client, file, landing, fetched_at=LATER)
 
     assert landing.bodies[document.sha256] == offer("eu-central-2")
-    assert document.fetched_at == LATER
+    assert (document.fetched_at, document.confirmed_at) == (LATER, LATER)
 
 
 def test_without_etags_the_version_in_the_first_lines_tells(
@@ -219,12 +221,28 @@ def test_without_etags_the_version_in_the_first_lines_tells(
     put = landing.put
     monkeypatch.setattr(landing, "put", None)
 
-    assert fetch_offer_file(client, file, landing, fetched_at=LATER) == first
+    again = fetch_offer_file(client, file, landing, fetched_at=LATER)
+    assert again == replace(first, fetched_at=NOW, confirmed_at=LATER)
+    assert landing.validators(file.url).document == again
 
     monkeypatch.setattr(landing, "put", put)
     aws.offers["eu-central-1"] = offer("eu-central-1", "2026-07-06T00:00:00Z")
     newer = fetch_offer_file(client, file, landing, fetched_at=LATER)
     assert (newer.version, newer.fetched_at) == ("20260706000000", LATER)
+
+
+def test_confirmation_is_remembered_and_a_later_one_takes_its_place(client, server, landing):
+    file = offer_file_of(client, server, landing)
+    first = fetch_offer_file(client, file, landing, fetched_at=NOW)
+    known = landing.validators(file.url)
+
+    for night in (LATER, LATER + timedelta(days=1)):
+        again = fetch_offer_file(client, file, landing, fetched_at=night)
+        assert (again.fetched_at, again.confirmed_at) == (NOW, night)
+        assert landing.validators(file.url) == replace(known, document=again)
+
+    assert server.requests[-1].headers["if-none-match"] == known.etag
+    assert again.sha256 == first.sha256
 
 
 def test_new_version_has_a_new_url_and_is_fetched(client, server, aws, landing):
@@ -309,7 +327,7 @@ def test_signature_of_a_url_is_neither_stored_nor_part_of_its_name(client, serve
     again = fetch_offer_file(client, signed[1], landing, fetched_at=LATER)
 
     assert first.url == f"{file.url}?X-Amz-Signature=REDACTED"
-    assert again == first
+    assert again == replace(first, confirmed_at=LATER)
     assert "one" in server.targets("Signature")[0]
 
 

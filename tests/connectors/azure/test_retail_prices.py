@@ -80,6 +80,7 @@ def test_every_page_is_landed_in_order(walk, server, landing):
         url=f"{server.azure_url}?$filter={FILTER.replace(' ', '%20')}&$skip=10"
         "&api-version=2023-01-01-preview",
         fetched_at=NOW,
+        confirmed_at=NOW,
         published_at=None,
         version=None,
         media_type="application/json",

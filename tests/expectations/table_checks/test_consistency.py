@@ -19,6 +19,7 @@ def test_a_price_that_has_ended_is_not_in_force():
     ends = release(prices({"valid_to": AS_OF}))
     assert judge("prices.in_force", ends).failed == 1
     assert judge("prices.in_force", ends, as_of=AS_OF.replace(hour=2)).failed == 0
+    assert judge("prices.in_force", release(prices({"valid_to": None}))).failed == 0
 
 
 def test_an_announced_price_lies_ahead():

@@ -12,15 +12,17 @@ _TEN = release(prices(*({"region_id": region} for region in _REGIONS)))
 
 
 def carry_over(candidate, region, hours):
-    """Flag a region's prices as an earlier release's, fetched some hours before the run."""
+    """Flag a region's prices as an earlier release's, last confirmed hours before the run."""
     here = pl.col("region_id") == region
     flagged = candidate.with_values(
         "prices",
         price_quality=pl.when(here).then(pl.lit("carried_over")).otherwise("price_quality"),
     )
-    fetched = pl.lit(AS_OF - timedelta(hours=hours))
+    confirmed = pl.lit(AS_OF - timedelta(hours=hours))
     return flagged.with_values(
-        "sources", fetched_at=pl.when(here).then(fetched).otherwise("fetched_at")
+        "sources",
+        fetched_at=AS_OF - timedelta(days=30),
+        confirmed_at=pl.when(here).then(confirmed).otherwise("confirmed_at"),
     )
 
 
@@ -86,3 +88,8 @@ def test_prices_are_carried_over_for_a_week_and_no_longer():
     assert judge("prices.carried_over_recent", week).failed == 0
     longer = carry_over(_TEN, "us-test-0", hours=7 * 24 + 1)
     assert judge("prices.carried_over_recent", longer).rows[0]["age_days"] == 7.04
+
+
+def test_a_recording_is_carried_over_at_any_age():
+    recorded = carry_over(_TEN, "us-test-0", hours=1000).with_values("sources", is_recorded=True)
+    assert judge("prices.carried_over_recent", recorded).measured.checked == 0

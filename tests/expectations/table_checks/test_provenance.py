@@ -9,7 +9,8 @@ _GOOD = release(prices({}, {"region_id": "eu-central-1"}))
 
 
 def aged(hours, **values):
-    return _GOOD.with_values("sources", fetched_at=AS_OF - timedelta(hours=hours), **values)
+    at = AS_OF - timedelta(hours=hours)
+    return _GOOD.with_values("sources", fetched_at=at, confirmed_at=at, **values)
 
 
 @pytest.mark.parametrize(
@@ -26,12 +27,18 @@ def test_a_recording_is_stale_but_never_outdated():
     assert judge("sources.not_outdated", old).measured.checked == 0
 
 
-def test_an_unchanged_document_is_as_fresh_as_the_index_that_names_its_version():
-    old_file = pl.col("region_id") == "us-east-1"
-    fetched = pl.when(old_file).then(AS_OF - timedelta(days=20)).otherwise(AS_OF)
-    versioned = _GOOD.with_values("sources", version="20260801", fetched_at=fetched)
-    assert judge("sources.not_outdated", versioned).failed == 0
-    assert judge("sources.not_outdated", versioned.with_values("sources", version=None)).failed == 1
+def test_a_document_is_as_old_as_its_last_confirmation_whenever_it_was_fetched():
+    unchanged = _GOOD.with_values("sources", version="1", fetched_at=AS_OF - timedelta(days=10))
+    assert judge("sources.fresh", unchanged).failed == 0
+    assert judge("sources.not_outdated", unchanged).failed == 0
+    # What the provider says of one region's document makes no other one fresh.
+    one = pl.when(pl.col("region_id") == "us-east-1")
+    unconfirmed = unchanged.with_values(
+        "sources", confirmed_at=one.then("fetched_at").otherwise("confirmed_at")
+    )
+    (row,) = judge("sources.fresh", unconfirmed).rows
+    assert (row["source_id"], row["age_hours"]) == ("aws/us-east-1", 240.0)
+    assert judge("sources.not_outdated", unconfirmed).failed == 1
 
 
 def test_rates_may_be_four_days_old_and_must_be_there():
@@ -68,7 +75,8 @@ def test_prices_that_were_lost_after_counting_are_found():
 
 def test_all_documents_of_a_carried_over_region_are_carried_over():
     # A page of which no price is in force any more ages with its region, not for itself.
-    old = {"fetched_at": AS_OF - timedelta(days=30), "is_recorded": False, "bytes": 1}
+    at = AS_OF - timedelta(days=30)
+    old = {"fetched_at": at, "confirmed_at": at, "is_recorded": False, "bytes": 1}
     page = {"source": "x", "provider": "aws", "region_id": "US-EAST-1", "url": "x", "sha256": "x"}
     carried = _GOOD.with_values("prices", price_quality="carried_over")
     with_page = carried.with_rows("sources", {"source_id": "page", **page, **old})
