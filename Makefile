@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help catalog live test lint format lock recording bench clean
+.PHONY: help catalog live test unit lint format lock recording bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,7 +25,10 @@ live: $(STAMP) ## fetch tonight's prices from AWS, Azure and the ECB, and publis
 	@$(BIN)/price-catalog refresh --source live
 
 test: $(STAMP) ## run every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+unit: $(STAMP) ## run the quick tests only
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow and not e2e and not prefect"
 
 lint: $(STAMP) ## check style, types and who imports whom
 	$(BIN)/ruff check .

@@ -20,9 +20,13 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Item, Result]):
-    """What became of one item of a fan-out: a result, or the error that ended it."""
+    """What became of one item of a fan-out: a result, or the error that ended it.
+
+    `fetched` is what the first step gave, also where the second one failed.
+    """
 
     item: Item
+    fetched: Any
     result: Result | None
     error: BaseException | None
 
@@ -108,13 +112,15 @@ class PlainConductor:
         self._progress.begin(stage, len(items))
 
         def run(item: Item) -> Outcome[Item, Result]:
+            fetched = None
             try:
-                result = lane.then(self._retried(lane, item))
+                fetched = self._retried(lane, item)
+                result = lane.then(fetched)
             except Exception as error:  # noqa: BLE001 - one region never takes the night with it
-                return Outcome(item, None, error)
+                return Outcome(item, fetched, None, error)
             finally:
                 self._progress.advance(stage)
-            return Outcome(item, result, None)
+            return Outcome(item, fetched, result, None)
 
         pool = ThreadPoolExecutor(self._workers, thread_name_prefix=stage)
         try:

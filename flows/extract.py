@@ -6,7 +6,6 @@ leaves the other alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -25,6 +24,8 @@ from warehouse.schemas.documents import Document
 
 AZURE_PRICE_TYPES = ("Consumption", "DevTestConsumption", "Reservation")
 """All that the Retail Prices API lists of virtual machines; savings plans come with Consumption."""
+
+_FAILURE_FACTS = ("provider", "region_id", "error", "message")
 
 
 def extract_aws(run: Run, conduct: Conductor) -> Extract:
@@ -128,6 +129,8 @@ def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Ra
         return
     extracts = tuple(extracts)
     documents = [document for extract in extracts for document in extract.documents]
+    failures = [failure for extract in extracts for failure in extract.failures]
+    documents += [document for failure in failures for document in failure.documents]
     if rates.document is not None:
         documents.append(rates.document)
     facts = {
@@ -135,7 +138,12 @@ def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Ra
         "compared": base.compared,
         "providers": list(run.providers),
         "asked": {extract.provider: list(extract.asked) for extract in extracts},
-        "failures": [asdict(failure) for extract in extracts for failure in extract.failures],
+        # What was landed and could not be read is read again when the run is repeated.
+        "failures": [
+            {name: getattr(failure, name) for name in _FAILURE_FACTS}
+            for failure in failures
+            if not failure.documents
+        ],
         "rates_failure": rates.failure,
     }
     parts = [part.key for extract in extracts for part in extract.parts]
@@ -198,7 +206,12 @@ def _gathered(
 ) -> Extract:
     parts = tuple(outcome.result for outcome in outcomes if outcome.result is not None)
     failed = [
-        _failure(provider, _region_of(outcome.item), outcome.error)
+        _failure(
+            provider,
+            _region_of(outcome.item),
+            outcome.error,
+            () if outcome.fetched is None else outcome.fetched.documents,
+        )
         for outcome in outcomes
         if outcome.error is not None
     ]
@@ -210,5 +223,10 @@ def _region_of(item: price_list.OfferFile | RegionDocuments | str) -> str:
     return item if isinstance(item, str) else item.region_id
 
 
-def _failure(provider: str, region_id: str, error: BaseException) -> RegionFailure:
-    return RegionFailure(provider, region_id, type(error).__name__, str(error))
+def _failure(
+    provider: str,
+    region_id: str,
+    error: BaseException,
+    documents: tuple[Document, ...] = (),
+) -> RegionFailure:
+    return RegionFailure(provider, region_id, type(error).__name__, str(error), documents)

@@ -77,11 +77,13 @@ def _retried_task(name: str, function: Callable[[Item], Any], retry: Retry) -> T
 
 
 def _outcome(
-    item: Item, fetched: PrefectFuture[Any], finished: PrefectFuture[Result]
+    item: Item, fetching: PrefectFuture[Any], finishing: PrefectFuture[Result]
 ) -> Outcome[Item, Result]:
     # Where the fetch failed, the second task never began and only says so: ask the first one first.
-    for future in (fetched, finished):
-        answer = future.result(raise_on_failure=False)
-        if isinstance(answer, BaseException):
-            return Outcome(item, None, answer)
-    return Outcome(item, finished.result(), None)
+    fetched = fetching.result(raise_on_failure=False)
+    if isinstance(fetched, BaseException):
+        return Outcome(item, None, None, fetched)
+    result: Any = finishing.result(raise_on_failure=False)
+    if isinstance(result, BaseException):
+        return Outcome(item, fetched, None, result)
+    return Outcome(item, fetched, result, None)

@@ -97,6 +97,8 @@ class RegionFailure:
     region_id: str
     error: str
     message: str
+    documents: tuple[Document, ...] = ()
+    """What was landed of it before it failed: kept, so that the run can be repeated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,3 +173,28 @@ def test_repeating_a_landed_run_does_not_change_it_even_where_it_fails_now(run_o
     (aws, _), _ = land(again, conduct)
     assert [failure.region_id for failure in aws.failures] == ["eu-north-1"]
     assert saved.read_bytes() == before
+
+
+def test_a_document_that_cannot_be_read_is_kept_and_read_again_on_a_repeat(
+    run_of, conduct, night, small_night, monkeypatch
+):
+    def unreadable(line):
+        return line.replace('"m5.large"', '"m5.large","one too many"')
+
+    night.serve(small_night.with_aws_lines("eu-north-1", unreadable))
+    run = run_of(providers="aws")
+    extract = extract_aws(run, conduct)
+    (failure,) = extract.failures
+    assert (failure.region_id, failure.error) == ("eu-north-1", "WireFormatError")
+    assert [document.source_id for document in failure.documents] == ["aws_price_list/eu-north-1"]
+    assert "aws_price_list/eu-north-1" not in {entry.source_id for entry in extract.documents}
+
+    save_landed_run(run, Base(None, None), (extract,), Rates(None, None))
+    again = extract_aws(run_of(from_landed=run.run_id), conduct)
+    assert [entry.region_id for entry in again.failures] == ["eu-north-1"]
+
+    # As if the code had learnt to read it: the landed document gives the region after all.
+    monkeypatch.setattr("flows.extract.normalize_region", lambda _run, region: region)
+    mended = extract_aws(run_of(from_landed=run.run_id), conduct)
+    assert mended.failures == ()
+    assert sorted(regions_of(mended)) == ["eu-north-1", "us-east-1"]
