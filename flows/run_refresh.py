@@ -118,6 +118,7 @@ def _print_release(console: Console, refreshed: Refreshed, release: Release) -> 
         '  price-catalog sql "SELECT * FROM cheapest_region LIMIT 5"\n'
         "  price-catalog tables prices",
         highlight=False,
+        soft_wrap=True,
     )
 
 
