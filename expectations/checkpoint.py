@@ -6,6 +6,7 @@ It costs seconds to import, so only a gate that runs does so.
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 
 import polars as pl
 
@@ -54,9 +55,15 @@ def run_checkpoint(
     Raises:
         ExpectationCrashedError: an expectation could not be evaluated.
     """
+    outcome: CheckpointOutcome = load_great_expectations().run(frames, expected)
+    return outcome
+
+
+def load_great_expectations() -> ModuleType:
+    """Import Great Expectations, which takes seconds, ahead of the gate or for it."""
     with warnings.catch_warnings():
         # Great Expectations 1.24 imports deprecated modules of the standard library.
         warnings.simplefilter("ignore", DeprecationWarning)
-        from expectations import great_expectations_checkpoint as checkpoint  # noqa: PLC0415
+        from expectations import great_expectations_checkpoint  # noqa: PLC0415
 
-    return checkpoint.run(frames, expected)
+    return great_expectations_checkpoint

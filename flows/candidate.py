@@ -1,6 +1,6 @@
 """From the regions' parts to a whole release that is not published yet."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -30,6 +30,8 @@ from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, REJECTED, ROW_COUN
 
 ROW_COUNTS_FILE = "row_counts.parquet"
 
+_REGIONS_AT_A_TIME = 16
+
 
 def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) -> CandidateAddress:
     """Put the regions together into a folder with a parquet file for each table of a release."""
@@ -38,7 +40,14 @@ def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) 
     fetched = [read_part(part.path) for extract in extracts for part in extract.parts]
     parts = [*fetched, *(region.part for region in carried)]
 
-    forces = [in_force(part.prices, rejected=part.rejected, as_of=run.as_of) for part in parts]
+    forces = [
+        in_force(
+            pl.concat([part.prices for part in some]),
+            rejected=pl.concat([part.rejected for part in some]),
+            as_of=run.as_of,
+        )
+        for some in _regions_at_a_time(parts)
+    ]
     split = split_rows(PRICES.name, pl.concat([PRICES.empty(), *(f.prices for f in forces)]))
     counts = final_counts(
         [
@@ -90,6 +99,13 @@ def read_candidate(candidate: CandidateAddress) -> tuple[dict[str, pl.LazyFrame]
     """Open a candidate's tables, and its row counts."""
     tables = {name: pl.scan_parquet(candidate.folder / f"{name}.parquet") for name in TABLE}
     return tables, pl.scan_parquet(candidate.folder / ROW_COUNTS_FILE)
+
+
+def _regions_at_a_time(parts: Sequence[Normalized]) -> Iterator[Sequence[Normalized]]:
+    # One region is so small that most of its time is spent on starting, and all of them together
+    # would be in memory twice.
+    for start in range(0, len(parts), _REGIONS_AT_A_TIME):
+        yield parts[start : start + _REGIONS_AT_A_TIME]
 
 
 def _write(run: Run, tables: dict[str, pl.DataFrame], counts: pl.DataFrame) -> Path:

@@ -21,6 +21,7 @@ from flows.errors import RefusedByGateError, SettingsError
 from flows.output import Format
 from flows.planning import read_settings
 from flows.settings import prepare_prefect
+from warehouse.landing import LandingStore
 from warehouse.query import run_sql
 from warehouse.releases import Release, list_releases, open_release
 from warehouse.schemas.vocabulary import OPERATING_SYSTEMS, SCOPES
@@ -130,7 +131,7 @@ def refresh(
         "http_max_attempts": http_max_attempts,
         "http_backoff_seconds": http_backoff_seconds,
     }
-    prepare_prefect(quiet=not logging.getLogger().isEnabledFor(logging.DEBUG))
+    prepare_prefect(quiet=not logging.getLogger().isEnabledFor(logging.DEBUG), for_one_run=True)
     from flows.run_refresh import run_refresh  # noqa: PLC0415 - Prefect takes a second to import
 
     try:
@@ -158,7 +159,7 @@ def serve(
 
     Stays until it is stopped. The server is at http://127.0.0.1:4200; see PREFECT_SERVER_API_PORT.
     """
-    prepare_prefect(quiet=False)
+    prepare_prefect(quiet=False, for_one_run=False)
     from prefect.schedules import Cron  # noqa: PLC0415 - Prefect takes a second to import
 
     from flows.refresh_catalog import refresh_catalog  # noqa: PLC0415
@@ -193,6 +194,19 @@ def verify(
     if not report.is_sound:
         raise typer.Exit(ERROR)
     console.print(f"[green]✓[/] {len(report.releases)} releases are whole and unchanged.")
+
+
+@app.command()
+def prune(
+    keep_runs: Annotated[int, typer.Option(help="Newest runs to keep, with what they need")] = 14,
+    landing: Annotated[Path | None, typer.Option(help="Folder of fetched bytes")] = None,
+) -> None:
+    """Delete landed documents that only older runs need. Releases are never deleted."""
+    store = LandingStore(landing or read_settings({}).landing)
+    deleted = store.prune(keep_runs=keep_runs)
+    output.console().print(
+        f"Deleted {deleted.runs} runs, {deleted.objects} documents and {deleted.parts} parts."
+    )
 
 
 @app.command()

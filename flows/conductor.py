@@ -6,8 +6,9 @@ once, what is tried again and what one failure means is the same in both.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -42,11 +43,15 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class Lane(Generic[Item, Fetched, Result]):
-    """The two steps that every item of a fan-out goes through: `fetch` may be tried again."""
+    """The two steps that every item of a fan-out goes through: `fetch` may be tried again.
+
+    `known` is quick and gives the result of `then` where it need not be computed, else None.
+    """
 
     fetch_name: str
     fetch: Callable[[Item], Fetched]
     retry: Retry
+    known: Callable[[Fetched], Result | None]
     then_name: str
     then: Callable[[Fetched], Result]
 
@@ -82,6 +87,22 @@ class Conductor(Protocol):
         """
 
 
+def side_by_side(
+    conduct: Conductor, parts: Mapping[str, Callable[[], Result]]
+) -> tuple[Result, ...]:
+    """Run parts of a refresh as subflows at the same time; results are in their order.
+
+    Providers are independent of each other, and waiting for one is no reason not to ask the next.
+    """
+    with ThreadPoolExecutor(len(parts), thread_name_prefix="part") as pool:
+        # With its context, a subflow knows the flow run that it belongs to.
+        running = [
+            pool.submit(copy_context().run, conduct.subflow, name, function)
+            for name, function in parts.items()
+        ]
+        return tuple(part.result() for part in running)
+
+
 class PlainConductor:
     """Runs a refresh in this process, with threads and without Prefect."""
 
@@ -115,7 +136,7 @@ class PlainConductor:
             fetched = None
             try:
                 fetched = self._retried(lane, item)
-                result = lane.then(fetched)
+                result = lane.known(fetched) or lane.then(fetched)
             except Exception as error:  # noqa: BLE001 - one region never takes the night with it
                 return Outcome(item, fetched, None, error)
             finally:

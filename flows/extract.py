@@ -16,9 +16,10 @@ from connectors.errors import ConnectorError, UnstableListingError
 from flows import reference
 from flows.conductor import Conductor, Lane, Outcome, Retry
 from flows.connections import client_of, end_connections, landing_of
-from flows.normalize import normalize_region
+from flows.normalize import known_part, normalize_region
 from flows.planning import now
 from flows.run import Base, Extract, Rates, RegionDocuments, RegionFailure, RegionPart, Run
+from warehouse.errors import DocumentDamagedError
 from warehouse.landing import LandedRun, LandingStore
 from warehouse.schemas.documents import Document
 
@@ -192,6 +193,7 @@ def _lane(run: Run, fetch: Callable[[Any], RegionDocuments]) -> Lane[Any, Any, R
         retry=Retry(
             run.limits.walk_max_attempts, (UnstableListingError,), run.limits.backoff_seconds
         ),
+        known=partial(known_part, run),
         then_name="normalize-region",
         then=partial(normalize_region, run),
     )
@@ -210,13 +212,19 @@ def _gathered(
             provider,
             _region_of(outcome.item),
             outcome.error,
-            () if outcome.fetched is None else outcome.fetched.documents,
+            _landed_of(outcome),
         )
         for outcome in outcomes
         if outcome.error is not None
     ]
     failures = sorted([*failed, *known_failures], key=lambda failure: failure.region_id)
     return Extract(provider, asked, index, parts, tuple(failures))
+
+
+def _landed_of(outcome: Outcome[Any, RegionPart]) -> tuple[Document, ...]:
+    # A damaged document has been deleted, so the run cannot name it.
+    is_here = outcome.fetched is not None and not isinstance(outcome.error, DocumentDamagedError)
+    return outcome.fetched.documents if is_here else ()
 
 
 def _region_of(item: price_list.OfferFile | RegionDocuments | str) -> str:

@@ -15,6 +15,7 @@ from transforms.aws_prices import normalize_offer_rows
 from transforms.azure_prices import normalize_retail_pages
 from transforms.list_prices import settle
 from transforms.normalized import Normalized, combine, final_counts
+from warehouse.errors import DocumentDamagedError
 from warehouse.landing import LandingStore, part_key
 
 logger = logging.getLogger(__name__)
@@ -27,18 +28,41 @@ def normalize_region(run: Run, region: RegionDocuments) -> RegionPart:
     of both: an unchanged document is not parsed again.
     """
     started = time.perf_counter()
+    known = known_part(run, region)
+    if known is not None:
+        return known
+    landing = LandingStore(run.landing)
+    incoming = landing.new_part_directory()
+    try:
+        write_part(make_part(landing, region), incoming)
+    except DocumentDamagedError as error:
+        # Left where it is, an unchanged document would be confirmed and fail night after night.
+        if error.sha256 is not None:
+            landing.discard_body(error.sha256)
+        raise
+    key = part_key(region.documents, code_fingerprint=run.fingerprint)
+    path = landing.commit_part(key, incoming)
+    return _part_at(path, key, region, seconds=time.perf_counter() - started, from_cache=False)
+
+
+def known_part(run: Run, region: RegionDocuments) -> RegionPart | None:
+    """Return the part that this code has made of these documents before, if it is whole."""
+    started = time.perf_counter()
     landing = LandingStore(run.landing)
     key = part_key(region.documents, code_fingerprint=run.fingerprint)
     path = landing.part_directory(key)
-    if path is not None and not _is_whole(path):
+    if path is None:
+        return None
+    if not _is_whole(path):
         logger.warning("part %s of %s is damaged and is made again", key, region.region_id)
         landing.discard_part(key)
-        path = None
-    from_cache = path is not None
-    if path is None:
-        incoming = landing.new_part_directory()
-        write_part(make_part(landing, region), incoming)
-        path = landing.commit_part(key, incoming)
+        return None
+    return _part_at(path, key, region, seconds=time.perf_counter() - started, from_cache=True)
+
+
+def _part_at(
+    path: Path, key: str, region: RegionDocuments, *, seconds: float, from_cache: bool
+) -> RegionPart:
     counts = pl.read_parquet(path / "counts.parquet")
     return RegionPart(
         provider=region.provider,
@@ -48,7 +72,7 @@ def normalize_region(run: Run, region: RegionDocuments) -> RegionPart:
         path=path,
         rows_read=int(counts["rows"].sum()),
         rows_kept=int(counts.filter(pl.col("outcome") == "kept")["rows"].sum()),
-        seconds=time.perf_counter() - started,
+        seconds=seconds,
         from_cache=from_cache,
     )
 

@@ -48,19 +48,33 @@ class PrefectConductor:
     def fan_out(
         self, stage: str, lane: Lane[Item, Any, Result], items: Sequence[Item]
     ) -> list[Outcome[Item, Result]]:
-        """Run two tasks for each item: only the first is retried, and only where that can help."""
+        """Run a task to fetch each item, and one more where the result is not known then.
+
+        Only the first is retried, and only where that can help.
+        """
         self._progress.begin(stage, len(items))
         fetch = _retried_task(lane.fetch_name, lane.fetch, lane.retry)
         then = task(name=lane.then_name, cache_policy=NO_CACHE)(lane.then)
-        fetched = [fetch.submit(item) for item in items]
-        finished = [then.submit(future) for future in fetched]
-        for _ in as_completed(finished):
+        outcomes: dict[int, Outcome[Item, Result]] = {}
+        under_way: dict[PrefectFuture[Result], tuple[int, Any]] = {}
+        fetching = {fetch.submit(item): number for number, item in enumerate(items)}
+        for future in as_completed(list(fetching)):
+            number = fetching[future]
+            fetched = future.result(raise_on_failure=False)
+            if isinstance(fetched, BaseException):
+                outcomes[number] = Outcome(items[number], None, None, fetched)
+            elif (known := lane.known(fetched)) is not None:
+                outcomes[number] = Outcome(items[number], fetched, known, None)
+            else:
+                under_way[then.submit(fetched)] = (number, fetched)
+                continue
+            self._progress.advance(stage)
+        for finished in as_completed(list(under_way)):
+            number, fetched = under_way[finished]
+            outcomes[number] = _outcome(items[number], fetched, finished)
             self._progress.advance(stage)
         self._progress.done(stage)
-        return [
-            _outcome(item, first, second)
-            for item, first, second in zip(items, fetched, finished, strict=True)
-        ]
+        return [outcomes[number] for number in range(len(items))]
 
 
 def _retried_task(name: str, function: Callable[[Item], Any], retry: Retry) -> Task[[Item], Any]:
@@ -76,14 +90,8 @@ def _retried_task(name: str, function: Callable[[Item], Any], retry: Retry) -> T
     )(function)
 
 
-def _outcome(
-    item: Item, fetching: PrefectFuture[Any], finishing: PrefectFuture[Result]
-) -> Outcome[Item, Result]:
-    # Where the fetch failed, the second task never began and only says so: ask the first one first.
-    fetched = fetching.result(raise_on_failure=False)
-    if isinstance(fetched, BaseException):
-        return Outcome(item, None, None, fetched)
-    result: Any = finishing.result(raise_on_failure=False)
+def _outcome(item: Item, fetched: object, finished: PrefectFuture[Result]) -> Outcome[Item, Result]:
+    result: Any = finished.result(raise_on_failure=False)
     if isinstance(result, BaseException):
         return Outcome(item, fetched, None, result)
     return Outcome(item, fetched, result, None)

@@ -13,7 +13,7 @@ from prefect import flow
 from flows.artifacts import create_artifacts
 from flows.base import find_base
 from flows.candidate import assemble
-from flows.conductor import Conductor, PlainConductor, Progress
+from flows.conductor import Conductor, PlainConductor, Progress, side_by_side
 from flows.errors import RefusedByGateError
 from flows.extract import extract_aws, extract_azure, fetch_rates, save_landed_run
 from flows.planning import plan_run, read_settings
@@ -30,9 +30,12 @@ def refresh(run: Run, conduct: Conductor) -> Refreshed:
     """Fetch, normalise, assemble, judge and publish one catalog; the outcome may be a refusal."""
     with LandingStore(run.landing).in_use():
         base = conduct.stage("last release", partial(find_base, run))
-        extracts = tuple(
-            conduct.subflow(f"extract-{provider}", partial(_EXTRACT[provider], run, conduct))
-            for provider in run.providers
+        extracts = side_by_side(
+            conduct,
+            {
+                f"extract-{provider}": partial(_EXTRACT[provider], run, conduct)
+                for provider in run.providers
+            },
         )
         rates = conduct.stage("exchange rates", partial(fetch_rates, run))
         conduct.stage("landed run", partial(save_landed_run, run, base, extracts, rates))

@@ -1,5 +1,6 @@
 """`price-catalog refresh` at a terminal: progress while it works, then what came of it."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from expectations.checkpoint import load_great_expectations
 from flows import answers
 from flows.conductor import PlainConductor
 from flows.errors import RefusedByGateError
@@ -47,6 +49,8 @@ def run_refresh(
     folder = None if record_to is None else Path(record_to)
     # Before anything starts, because Prefect takes its time to: a mistake is told at once.
     run = plan_run(read_settings(settings), record_to=folder, **asked)
+    # Its import takes seconds, in which the run mostly waits: for Prefect, for the providers.
+    threading.Thread(target=load_great_expectations, daemon=True).start()
     refusal = None
     with BarProgress(console) as bars:
         try:

@@ -80,7 +80,7 @@ class CatalogSettings(BaseSettings):
         return aware.replace(microsecond=0)
 
 
-def prepare_prefect(*, quiet: bool) -> None:
+def prepare_prefect(*, quiet: bool, for_one_run: bool) -> None:
     """Set Prefect's variables before it is imported: no telemetry, room to start, little noise.
 
     A variable that is already set stays as it is.
@@ -90,8 +90,18 @@ def prepare_prefect(*, quiet: bool) -> None:
         "DO_NOT_TRACK": "1",
         # A new home migrates its database first, which takes most of the default of 20 seconds.
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        # By default each of a run's thousand events is a transaction of its own, which costs a
+        # server of ours more than the refresh.
+        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "200",
+        "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
     }
     if quiet:
         wanted |= {"PREFECT_LOGGING_LEVEL": "CRITICAL", "PREFECT_SERVER_LOGGING_LEVEL": "CRITICAL"}
+    if for_one_run:
+        # Nobody can watch the events of a server that ends with the run, nor react to them.
+        wanted |= {
+            "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
+            "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
+        }
     for name, value in wanted.items():
         os.environ.setdefault(name, value)  # noqa: TID251 - the one place that may

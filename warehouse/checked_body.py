@@ -45,5 +45,6 @@ class CheckedBody(io.RawIOBase):
     def _damaged(self, what: str) -> DocumentDamagedError:
         return DocumentDamagedError(
             f"landed document {self._expected} is damaged: {what}; delete {self._path} and run "
-            f"again: what can be fetched is fetched anew"
+            f"again: what can be fetched is fetched anew",
+            self._expected,
         )

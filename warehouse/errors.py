@@ -47,7 +47,16 @@ class DocumentMissingError(WarehouseError):
 
 
 class DocumentDamagedError(WarehouseError):
-    """A landed document's bytes are not those that were landed."""
+    """A landed document's bytes are not those that were landed.
+
+    Attributes:
+        sha256: digest that names the body; None where a record is damaged, not a body.
+    """
+
+    def __init__(self, message: str, sha256: str | None = None) -> None:
+        """Say what is damaged and what to do; name the body, if it is one."""
+        super().__init__(message)
+        self.sha256 = sha256
 
 
 class LandingBusyError(WarehouseError):

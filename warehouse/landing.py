@@ -194,6 +194,10 @@ class LandingStore:
             shutil.rmtree(directory)
         return path
 
+    def discard_body(self, sha256: str) -> None:
+        """Delete a body that turned out to be damaged, so that it is fetched again."""
+        self._object(sha256).unlink(missing_ok=True)
+
     def discard_part(self, key: str) -> None:
         """Delete a part that turned out to be damaged, so that it is made again."""
         shutil.rmtree(self._part(key), ignore_errors=True)

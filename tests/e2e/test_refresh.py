@@ -1,5 +1,6 @@
 """From the providers' bytes to a published release, and what goes wrong on the way."""
 
+import shutil
 from decimal import Decimal
 from functools import partial
 
@@ -8,8 +9,10 @@ import pytest
 
 from support.fake_azure import loses_next_page, miscounts, repeats_its_link
 from support.fake_http import cuts_off, hangs_up, rate_limited, refuses, sends, sends_html
-from warehouse.verification import verify
+from warehouse.landing import LandingStore
+from warehouse.releases import open_release
 from warehouse.storage import open_storage
+from warehouse.verification import verify
 
 pytestmark = pytest.mark.e2e
 
@@ -83,19 +86,19 @@ def test_passing_faults_change_nothing(night):
 
 
 @pytest.mark.parametrize(
-    ("disturb", "region"),
+    ("fault", "region"),
     [
-        (lambda night: night.server.misbehave(refuses(503), on="/eu-north-1/", times=None), "eu-north-1"),
-        (lambda night: night.server.misbehave(sends_html(), on="/eu-north-1/", times=None), "eu-north-1"),
-        (lambda night: night.server.misbehave(refuses(400, b"{}"), on="'uksouth'", times=None), "uksouth"),
-        (lambda night: night.server.misbehave(sends(b"null"), on="'uksouth'", times=None), "uksouth"),
+        (refuses(503), "eu-north-1"),
+        (sends_html(), "eu-north-1"),
+        (refuses(400, b"{}"), "uksouth"),
+        (sends(b"null"), "uksouth"),
     ],
     ids=["offer file unavailable", "offer file is a page", "listing refused", "listing is null"],
-)  # fmt: skip
-def test_a_region_that_fails_is_carried_over_with_its_own_dates(night, disturb, region):
+)
+def test_a_region_that_fails_is_carried_over_with_its_own_dates(night, fault, region):
     night.refresh()
     before = prices(night, pl.col("region_id") == region)
-    disturb(night)
+    night.server.misbehave(fault, on=region, times=None)
     refreshed = night.refresh(as_of="2026-08-23T06:00:00Z")
     assert refreshed.outcome == "published"
     assert [failed for _, failed in refreshed.carried_over] == [region]
@@ -156,9 +159,7 @@ def test_a_tenfold_price_is_refused_until_somebody_has_looked(night, small_night
 def test_a_landed_run_is_repeated_without_a_network_byte_for_byte(night):
     first = night.refresh()
     digests = night.digests()
-    (run_id,) = {extract.parts[0].path.parents[1] for extract in first.extracts} and {
-        path.parent.name for path in (night.folder / "landing" / "runs").glob("*/run.json")
-    }
+    (run_id,) = LandingStore(night.landing).runs()
     night.server.misbehave(hangs_up(), times=None)
     again = night.refresh(from_landed=run_id)
     assert (again.outcome, again.release_id) == ("unchanged", first.release_id)
@@ -217,6 +218,22 @@ def test_a_published_catalog_verifies_and_names_every_input(night):
 
 
 def _open(root):
-    from warehouse.releases import open_release
-
     return open_release(open_storage(root))
+
+
+def test_a_landed_file_that_is_damaged_is_carried_over_once_and_then_fetched_again(night):
+    night.refresh()
+    document = _document(night, "aws_price_list/eu-north-1")
+    body = night.landing / "objects" / document[:2] / f"{document}.zst"
+    body.write_bytes(body.read_bytes()[:-20])
+    for part in (night.landing / "parts").iterdir():
+        shutil.rmtree(part)
+    damaged = night.refresh(as_of="2026-08-23T06:00:00Z")
+    assert damaged.carried_over == (("aws", "eu-north-1"),)
+    mended = night.refresh(as_of="2026-08-24T06:00:00Z")
+    assert mended.carried_over == ()
+
+
+def _document(night, source_id):
+    sources = pl.read_parquet(night.release().table("sources"))
+    return sources.filter(pl.col("source_id") == source_id)["sha256"].item()

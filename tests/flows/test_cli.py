@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,7 +16,9 @@ import pytest
 from flows import cli
 from flows.errors import UnknownNameError
 from support.small_night import AZURE_REGIONS
+from warehouse.landing import LandingStore
 from warehouse.releases import open_release
+from warehouse.schemas.documents import Document
 from warehouse.storage import open_storage
 
 H100 = "Standard_NC40ads_H100_v5"
@@ -290,3 +293,27 @@ def test_the_installed_command_answers_without_a_traceback(published):
 
 def test_the_regions_of_the_small_night_are_enough_for_these_answers():
     assert {"germanywestcentral", "eastus", "northeurope"} <= set(AZURE_REGIONS)
+
+
+def test_pruning_says_what_it_deleted_and_keeps_what_the_newest_runs_need(command, tmp_path):
+    store = LandingStore(tmp_path / "landing")
+    body = store.put([b"what only the older run needs"])
+    document = Document(
+        source_id="aws_price_list_index",
+        source="aws_price_list_index",
+        provider="aws",
+        region_id=None,
+        url="https://pricing.example/index.json",
+        fetched_at=datetime(2026, 8, 21, tzinfo=UTC),
+        confirmed_at=datetime(2026, 8, 21, tzinfo=UTC),
+        published_at=None,
+        version=None,
+        media_type="application/json",
+        sha256=body.sha256,
+        bytes=body.bytes,
+    )
+    store.save_run("20260821T030000Z-live", [document], {})
+    store.save_run("20260822T030000Z-live", [], {})
+    answer = command("prune", "--keep-runs", "1", "--landing", tmp_path / "landing")
+    assert (answer.code, answer.out.strip()) == (0, "Deleted 1 runs, 1 documents and 0 parts.")
+    assert store.runs() == ("20260822T030000Z-live",)

@@ -138,3 +138,12 @@ def test_between_attempts_the_delay_is_waited(waits):
     lane = lane_of(fetch, attempts=4, delay_seconds=2.5)
     plainly(waits)(lambda c: c.fan_out("items", lane, ["a", "b"]))
     assert waits == [2.5, 2.5]
+
+
+def test_what_is_known_already_is_not_computed_again(conducted):
+    def then(fetched):
+        raise AssertionError(f"{fetched} was computed")
+
+    lane = lane_of(lambda item: item.upper(), then, known=lambda fetched: f"{fetched}, as before")
+    (outcome,) = conducted(lambda c: c.fan_out("items", lane, ["a"]))
+    assert (outcome.fetched, outcome.result, outcome.error) == ("A", "A, as before", None)

@@ -141,11 +141,11 @@ def test_prefect_is_prepared_without_overruling_its_user(monkeypatch):
         monkeypatch.delenv(name)
     monkeypatch.setenv("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "7")
     monkeypatch.setenv("PREFECT_SERVER_LOGGING_LEVEL", "INFO")
-    prepare_prefect(quiet=False)
+    prepare_prefect(quiet=False, for_one_run=False)
     assert os.environ["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"  # noqa: TID251 - what it sets
     assert os.environ["DO_NOT_TRACK"] == "1"  # noqa: TID251
     assert os.environ["PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS"] == "7"  # noqa: TID251
     assert "PREFECT_LOGGING_LEVEL" not in os.environ  # noqa: TID251
-    prepare_prefect(quiet=True)
+    prepare_prefect(quiet=True, for_one_run=False)
     assert os.environ["PREFECT_LOGGING_LEVEL"] == "CRITICAL"  # noqa: TID251
     assert os.environ["PREFECT_SERVER_LOGGING_LEVEL"] == "INFO"  # noqa: TID251

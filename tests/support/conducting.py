@@ -83,11 +83,13 @@ def lane_of(
     fetch: Callable[[Any], Any],
     then: Callable[[Any], Any] = lambda fetched: fetched,
     *,
+    known: Callable[[Any], Any] = lambda _: None,
     attempts: int = 1,
     delay_seconds: float = 0.0,
 ) -> Lane[Any, Any, Any]:
     """Make a lane that is retried on `Passing`."""
-    return Lane("fetch-item", fetch, Retry(attempts, (Passing,), delay_seconds), "then-item", then)
+    retry = Retry(attempts, (Passing,), delay_seconds)
+    return Lane("fetch-item", fetch, retry, known, "then-item", then)
 
 
 class Flaky:

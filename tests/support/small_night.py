@@ -69,7 +69,7 @@ class SmallNight:
 
     def shuffled(self, seed: int) -> "SmallNight":
         """Give the same night with every row of every document in another place."""
-        chance = random.Random(seed)  # noqa: S311 - a shuffle that can be repeated
+        chance = random.Random(seed)
         return replace(
             self,
             aws={region: _shuffled_lines(body, chance) for region, body in self.aws.items()},
@@ -119,8 +119,7 @@ def _pages(urls: list[str], region: str, price_type: str) -> list[str]:
     return [
         url
         for url in urls
-        if f"armRegionName%20eq%20'{region}'" in url
-        and f"priceType%20eq%20'{price_type}'" in url
+        if f"armRegionName%20eq%20'{region}'" in url and f"priceType%20eq%20'{price_type}'" in url
     ]
 
 
@@ -142,6 +141,4 @@ def _few_types(body: bytes) -> bytes:
 def _shuffled_lines(body: bytes, chance: random.Random) -> bytes:
     lines = body.decode().splitlines()
     rows = lines[_PREAMBLE_LINES:]
-    return (
-        "\n".join([*lines[:_PREAMBLE_LINES], *chance.sample(rows, len(rows))]) + "\n"
-    ).encode()
+    return ("\n".join([*lines[:_PREAMBLE_LINES], *chance.sample(rows, len(rows))]) + "\n").encode()

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+
 from support.rows import day, price_rows, rate_rows, region_rows, type_rows
 from support.strategies import PRICE_TEXTS, PROPERTY, price_frames, shuffled
-
 from transforms.cheapest_region import make_cheapest_region
 from warehouse.schemas.catalog import CHEAPEST_REGION, FX_RATES, INSTANCE_TYPES, PRICES
 
@@ -177,7 +177,12 @@ def test_a_region_of_several_zones_takes_part_once_with_its_cheapest():
     spot = {"purchase_option": "spot", "provider": "azure"}
     prices = price_rows(
         {**spot, "availability_zone_id": "z1", "hourly_rate": "3", "price_quality": "indicative"},
-        {**spot, "availability_zone_id": "z2", "hourly_rate": "1", "price_quality": "spot_above_on_demand"},
+        {
+            **spot,
+            "availability_zone_id": "z2",
+            "hourly_rate": "1",
+            "price_quality": "spot_above_on_demand",
+        },
         {**spot, "region_id": "westus2", "hourly_rate": "2"},
     )
     assert _of(

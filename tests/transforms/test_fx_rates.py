@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
-from support.strategies import PROPERTY
 
+from support.strategies import PROPERTY
 from transforms.errors import MissingRateError
 from transforms.fx_rates import divide_money, make_fx_rates, newest_rate
 from warehouse.schemas.catalog import FX_RATES

@@ -524,7 +524,10 @@ def test_no_prices_are_settled_into_none():
         ("indicative", "indicative"),
         ("carried_over", "carried_over,indicative"),
         ("spot_above_on_demand", "indicative,spot_above_on_demand"),
-        ("carried_over,indicative,spot_above_on_demand", "carried_over,indicative,spot_above_on_demand"),
+        (
+            "carried_over,indicative,spot_above_on_demand",
+            "carried_over,indicative,spot_above_on_demand",
+        ),
     ],
 )
 def test_a_flag_is_added_once_and_in_alphabetical_order(before, after):
@@ -535,7 +538,9 @@ def test_a_flag_is_added_once_and_in_alphabetical_order(before, after):
 def test_a_flag_is_added_only_where_it_is_asked_for():
     prices = price_rows({}, {"hourly_rate": "1"}, {"upfront_fee": "1"})
     where = (pl.col("hourly_rate") == Decimal(1)) | (pl.col("upfront_fee") > Decimal(2))
-    assert prices.with_columns(add_flag("spot_above_on_demand", where=where))["price_quality"].to_list() == [
+    assert prices.with_columns(add_flag("spot_above_on_demand", where=where))[
+        "price_quality"
+    ].to_list() == [
         "ok",
         "spot_above_on_demand",
         "ok",

@@ -1,9 +1,9 @@
 import polars as pl
 from hypothesis import given
 from polars.testing import assert_frame_equal
+
 from support.rows import listing_rows, offer_rows, price_rows, region_rows, type_rows
 from support.strategies import PROPERTY, price_frames, shuffled
-
 from transforms.offers import make_offers
 from warehouse.schemas.catalog import INSTANCE_TYPES, OFFERS, PRICES, REGIONS
 from warehouse.schemas.parts import LISTINGS

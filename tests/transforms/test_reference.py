@@ -1,7 +1,7 @@
 import pytest
 from polars.testing import assert_frame_equal
-from support.rows import region_rows
 
+from support.rows import region_rows
 from transforms.errors import ReferenceTableError
 from transforms.reference import parse_reference
 from warehouse.schemas.catalog import REGIONS

@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+
 from support.rows import rejected_rows
 from support.strategies import PROPERTY, shuffled
-
 from transforms.rejected_rows import number_rejected_rows
 from warehouse.schemas.catalog import REJECTED_ROWS
 from warehouse.schemas.parts import REJECTED
