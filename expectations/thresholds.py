@@ -49,8 +49,8 @@ class GateThresholds:
     full lists: 0 to 14 %, because the newest regions start without older series."""
 
     regions_missing_pct: float = 10.0
-    """Percent of a provider's asked regions that may be missing or carried over: three AWS or six
-    Azure regions."""
+    """Percent of a provider's asked regions that may be missing or carried over: ten of AWS's
+    hundred regions and zones, or six Azure regions."""
 
     carried_over_days: float = 7.0
     """Days, at the as-of time, since prices were last confirmed by their provider, up to which they

@@ -33,6 +33,7 @@ def region_rows(refreshed: Refreshed) -> list[dict[str, object]]:
             "rows kept": None,
             "seconds": None,
             "bytes": None,
+            "unchanged": None,
             "carried over": (failure.provider, failure.region_id) in refreshed.carried_over,
             "problem": f"{failure.error}: {failure.message}",
         }
@@ -47,6 +48,7 @@ def region_rows(refreshed: Refreshed) -> list[dict[str, object]]:
             "rows kept": part.rows_kept,
             "seconds": round(part.seconds, 2),
             "bytes": part.bytes,
+            "unchanged": part.from_cache,
             "carried over": False,
             "problem": None,
         }

@@ -99,10 +99,15 @@ def refresh(
     aws_price_list_url: Annotated[str | None, typer.Option(help="AWS endpoint")] = None,
     azure_retail_prices_url: Annotated[str | None, typer.Option(help="Azure endpoint")] = None,
     ecb_rates_url: Annotated[str | None, typer.Option(help="ECB endpoint")] = None,
-    http_workers: Annotated[int | None, typer.Option(help="Regions fetched at once")] = None,
+    http_workers: Annotated[
+        int | None, typer.Option(help="Regions of a provider fetched at once")
+    ] = None,
     http_max_attempts: Annotated[int | None, typer.Option(help="Attempts a request")] = None,
     http_backoff_seconds: Annotated[
         float | None, typer.Option(help="Wait before the second attempt")
+    ] = None,
+    walk_max_attempts: Annotated[
+        int | None, typer.Option(help="Walks over a listing whose pages do not fit together")
     ] = None,
     accept_jumps: Annotated[
         bool, typer.Option("--accept-jumps", help="Publish price jumps that you looked at")
@@ -114,7 +119,7 @@ def refresh(
         bool, typer.Option("--prefect/--no-prefect", help="Conduct it with Prefect, or plainly")
     ] = True,
 ) -> None:
-    """Fetch, normalise, check and publish. Each flag is also a PRICE_CATALOG_* variable."""
+    """Fetch, normalise, check and publish. Settings are also PRICE_CATALOG_* variables."""
     overrides: dict[str, Any] = {
         "source": source,
         "root": root,
@@ -130,6 +135,7 @@ def refresh(
         "http_workers": http_workers,
         "http_max_attempts": http_max_attempts,
         "http_backoff_seconds": http_backoff_seconds,
+        "walk_max_attempts": walk_max_attempts,
     }
     prepare_prefect(quiet=not logging.getLogger().isEnabledFor(logging.DEBUG), for_one_run=True)
     from flows.run_refresh import run_refresh  # noqa: PLC0415 - Prefect takes a second to import

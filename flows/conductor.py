@@ -136,7 +136,9 @@ class PlainConductor:
             fetched = None
             try:
                 fetched = self._retried(lane, item)
-                result = lane.known(fetched) or lane.then(fetched)
+                result = lane.known(fetched)
+                if result is None:
+                    result = lane.then(fetched)
             except Exception as error:  # noqa: BLE001 - one region never takes the night with it
                 return Outcome(item, fetched, None, error)
             finally:

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import BinaryIO
 
@@ -42,14 +43,22 @@ def landing_of(run: Run) -> Landing:
     return store if run.record_to is None else _ForgetfulLanding(store)
 
 
-def end_connections(run: Run) -> None:
-    """Close a run's connections; a run that records writes its recording."""
+def finish_recording(run: Run) -> None:
+    """Write the index of a run's recording; a run that does not record has none."""
     transport = _transport_of(run)
     if isinstance(transport, RecordingTransport):
         transport.finish()
-    client_of(run).close()
-    _client_of.cache_clear()
-    _transport_of.cache_clear()
+
+
+@contextmanager
+def connected(run: Run) -> Iterator[None]:
+    """Close the connections that a run has opened, however it ends."""
+    try:
+        yield
+    finally:
+        client_of(run).close()
+        _client_of.cache_clear()
+        _transport_of.cache_clear()
 
 
 @lru_cache(maxsize=1)

@@ -5,6 +5,7 @@ the last release, or the gate refuses. A provider whose index cannot be read fai
 leaves the other alone.
 """
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from connectors.ecb import fetch_reference_rates
 from connectors.errors import ConnectorError, UnstableListingError
 from flows import reference
 from flows.conductor import Conductor, Lane, Outcome, Retry
-from flows.connections import client_of, end_connections, landing_of
+from flows.connections import client_of, finish_recording, landing_of
 from flows.normalize import known_part, normalize_region
 from flows.planning import now
 from flows.run import Base, Extract, Rates, RegionDocuments, RegionFailure, RegionPart, Run
@@ -23,14 +24,20 @@ from warehouse.errors import DocumentDamagedError
 from warehouse.landing import LandedRun, LandingStore
 from warehouse.schemas.documents import Document
 
+logger = logging.getLogger(__name__)
+
 AZURE_PRICE_TYPES = ("Consumption", "DevTestConsumption", "Reservation")
 """All that the Retail Prices API lists of virtual machines; savings plans come with Consumption."""
 
 _FAILURE_FACTS = ("provider", "region_id", "error", "message")
 
 
-def extract_aws(run: Run, conduct: Conductor) -> Extract:
-    """Fetch and normalise the offer file of every AWS region that the run asks for."""
+def extract_aws(run: Run, conduct: Conductor, known: Iterable[str] = ()) -> Extract:
+    """Fetch and normalise the offer file of every AWS region that the run asks for.
+
+    By default these are the regions of the index, and those that the last release `known` has: an
+    index that has shrunk must not take regions out of the catalog without a word.
+    """
     if run.from_landed is not None:
         return _extract_landed(run, "aws", conduct)
     try:
@@ -39,7 +46,8 @@ def extract_aws(run: Run, conduct: Conductor) -> Extract:
         asked = run.aws_regions or reference.region_ids("aws")
         return Extract("aws", asked, None, (), tuple(_failure("aws", r, error) for r in asked))
     by_region = {offer_file.region_id: offer_file for offer_file in offer_files}
-    asked = run.aws_regions or tuple(sorted(by_region))
+    missed = () if run.accept_losses else known
+    asked = run.aws_regions or tuple(sorted({*by_region, *missed}))
     outcomes = conduct.fan_out(
         "AWS regions",
         _lane(run, partial(fetch_aws_region, run)),
@@ -53,11 +61,16 @@ def extract_aws(run: Run, conduct: Conductor) -> Extract:
     return _gathered("aws", asked, index, outcomes, unlisted)
 
 
-def extract_azure(run: Run, conduct: Conductor) -> Extract:
-    """Fetch and normalise the price lists of every Azure region that the run asks for."""
+def extract_azure(run: Run, conduct: Conductor, known: Iterable[str] = ()) -> Extract:
+    """Fetch and normalise the price lists of every Azure region that the run asks for.
+
+    By default these are all that the reference table has, and those that the last release `known`
+    has.
+    """
     if run.from_landed is not None:
         return _extract_landed(run, "azure", conduct)
-    asked = run.azure_regions or reference.region_ids("azure")
+    missed = () if run.accept_losses else known
+    asked = run.azure_regions or tuple(sorted({*reference.region_ids("azure"), *missed}))
     outcomes = conduct.fan_out("Azure regions", _lane(run, partial(fetch_azure_region, run)), asked)
     return _gathered("azure", asked, None, outcomes, ())
 
@@ -81,15 +94,24 @@ def fetch_rates(run: Run) -> Rates:
 
 
 def list_offer_files(run: Run) -> tuple[Document, tuple[price_list.OfferFile, ...]]:
-    """Fetch the index of AWS's offer files: with credentials from the API, else the public one."""
-    if run.may_use_credentials:
-        from connectors.aws import pricing_api  # noqa: PLC0415 - boto3 only where it is used
+    """Fetch the index of AWS's offer files: with credentials from the API, else the public one.
 
-        if pricing_api.has_credentials():
-            pricing = pricing_api.create_pricing_client(max_attempts=run.limits.max_attempts)
-            return pricing_api.fetch_price_list_index(
-                pricing, landing_of(run), as_of=run.as_of, fetched_at=now()
-            )
+    Credentials that do not work, or were given for something else, are no reason to go without
+    prices that are public.
+    """
+    if run.may_use_credentials:
+        from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - only where it is used
+
+        from connectors.aws import pricing_api  # noqa: PLC0415
+
+        try:
+            if pricing_api.has_credentials():
+                pricing = pricing_api.create_pricing_client(max_attempts=run.limits.max_attempts)
+                return pricing_api.fetch_price_list_index(
+                    pricing, landing_of(run), as_of=run.as_of, fetched_at=now()
+                )
+        except (ConnectorError, BotoCoreError) as error:
+            logger.warning("AWS's API gives no index, the public one is taken: %s", error)
     return price_list.fetch_region_index(
         client_of(run), run.endpoints.aws_price_list, landing_of(run), fetched_at=now()
     )
@@ -122,7 +144,7 @@ def fetch_azure_region(run: Run, region_id: str) -> RegionDocuments:
 
 
 def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Rates) -> None:
-    """Save what a run was made from, so that `--from-landed` repeats it; end its recording.
+    """Save what a run was made from, so that `--from-landed` repeats it; write its recording.
 
     A run that is repeated stays as it was landed, whatever becomes of it this time.
     """
@@ -149,7 +171,7 @@ def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Ra
     }
     parts = [part.key for extract in extracts for part in extract.parts]
     LandingStore(run.landing).save_run(run.run_id, documents, facts, parts=parts)
-    end_connections(run)
+    finish_recording(run)
 
 
 def _extract_landed(run: Run, provider: str, conduct: Conductor) -> Extract:

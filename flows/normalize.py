@@ -95,10 +95,8 @@ def write_part(part: Normalized, folder: Path) -> None:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Look at the end of each file, which is what a power cut takes."""
     try:
-        for name in Normalized._fields:
-            pl.read_parquet_schema(folder / f"{name}.parquet")
+        read_part(folder)
     except (OSError, pl.exceptions.PolarsError):
         return False
     return True

@@ -61,13 +61,11 @@ class PrefectConductor:
         for future in as_completed(list(fetching)):
             number = fetching[future]
             fetched = future.result(raise_on_failure=False)
-            if isinstance(fetched, BaseException):
-                outcomes[number] = Outcome(items[number], None, None, fetched)
-            elif (known := lane.known(fetched)) is not None:
-                outcomes[number] = Outcome(items[number], fetched, known, None)
-            else:
+            outcome = _after_fetch(lane, items[number], fetched)
+            if outcome is None:
                 under_way[then.submit(fetched)] = (number, fetched)
                 continue
+            outcomes[number] = outcome
             self._progress.advance(stage)
         for finished in as_completed(list(under_way)):
             number, fetched = under_way[finished]
@@ -88,6 +86,19 @@ def _retried_task(name: str, function: Callable[[Item], Any], retry: Retry) -> T
         retry_delay_seconds=retry.delay_seconds,
         retry_condition_fn=is_worth_another_try,
     )(function)
+
+
+def _after_fetch(
+    lane: Lane[Item, Any, Result], item: Item, fetched: object
+) -> Outcome[Item, Result] | None:
+    """Return the outcome where it is one already: a failure, or a result that is known."""
+    if isinstance(fetched, BaseException):
+        return Outcome(item, None, None, fetched)
+    try:
+        known = lane.known(fetched)
+    except Exception as error:  # noqa: BLE001 - one region never takes the night with it
+        return Outcome(item, fetched, None, error)
+    return None if known is None else Outcome(item, fetched, known, None)
 
 
 def _outcome(item: Item, fetched: object, finished: PrefectFuture[Result]) -> Outcome[Item, Result]:

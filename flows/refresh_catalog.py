@@ -13,7 +13,8 @@ from prefect import flow
 from flows.artifacts import create_artifacts
 from flows.base import find_base
 from flows.candidate import assemble
-from flows.conductor import Conductor, PlainConductor, Progress, side_by_side
+from flows.conductor import Conductor, side_by_side
+from flows.connections import connected
 from flows.errors import RefusedByGateError
 from flows.extract import extract_aws, extract_azure, fetch_rates, save_landed_run
 from flows.planning import plan_run, read_settings
@@ -28,12 +29,14 @@ _EXTRACT = {"aws": extract_aws, "azure": extract_azure}
 
 def refresh(run: Run, conduct: Conductor) -> Refreshed:
     """Fetch, normalise, assemble, judge and publish one catalog; the outcome may be a refusal."""
-    with LandingStore(run.landing).in_use():
+    with LandingStore(run.landing).in_use(), connected(run):
         base = conduct.stage("last release", partial(find_base, run))
         extracts = side_by_side(
             conduct,
             {
-                f"extract-{provider}": partial(_EXTRACT[provider], run, conduct)
+                f"extract-{provider}": partial(
+                    _EXTRACT[provider], run, conduct, base.regions_of(provider)
+                )
                 for provider in run.providers
             },
         )
@@ -42,11 +45,6 @@ def refresh(run: Run, conduct: Conductor) -> Refreshed:
         candidate = conduct.stage("assembly", partial(assemble, run, base, extracts, rates))
         report = conduct.stage("gate", partial(check_candidate, run, candidate))
         return conduct.stage("publication", partial(publish_candidate, run, candidate, report))
-
-
-def refresh_plainly(run: Run, progress: Progress) -> Refreshed:
-    """Run a refresh with threads alone: no Prefect server to start, no flow run to look at."""
-    return refresh(run, PlainConductor(run.limits.workers, progress))
 
 
 @flow(name="refresh-catalog")

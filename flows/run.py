@@ -136,6 +136,12 @@ class Base:
     """Release that regions are carried over from and that prices are compared with."""
     latest: str | None
     """The latest release when the run began: nothing may be published in between."""
+    regions: tuple[tuple[str, str], ...] = ()
+    """(provider, region_id) of all that the compared release has a price of."""
+
+    def regions_of(self, provider: str) -> tuple[str, ...]:
+        """Return the regions of one provider."""
+        return tuple(region for owner, region in self.regions if owner == provider)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ class CatalogSettings(BaseSettings):
     as_of: datetime | None = Field(
         None, description="The run's clock, ISO 8601; default now, or the recording's own date"
     )
-    http_workers: int = Field(4, ge=1, le=64, description="Regions fetched at once")
+    http_workers: int = Field(4, ge=1, le=64, description="Regions of a provider fetched at once")
     http_max_attempts: int = Field(5, ge=1, le=20, description="Attempts a request")
     http_backoff_seconds: float = Field(
         2.0, ge=0, description="Wait before the second attempt, seconds; doubles each time"
@@ -64,6 +64,12 @@ class CatalogSettings(BaseSettings):
             # Once each: a region that is asked for twice would be published twice.
             return tuple(dict.fromkeys(name for name in names if name)) or None
         return value
+
+    @field_validator("aws_regions", "azure_regions")
+    @classmethod
+    def _as_the_providers_spell(cls, value: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        # Azure's filter is case-sensitive: GermanyWestCentral would be a region without a price.
+        return None if value is None else tuple(dict.fromkeys(name.lower() for name in value))
 
     @field_validator("as_of", mode="before")
     @classmethod

@@ -127,7 +127,8 @@ def _inputs(sources: pl.DataFrame) -> tuple[Input, ...]:
 
 
 def _keep_refused(run: Run, pages: dict[str, bytes]) -> str:
-    folder = run.landing / "refused" / run.run_id
+    # Beside what the run is saved as, so that it goes when that does.
+    folder = run.landing / "runs" / run.run_id
     for name, content in pages.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

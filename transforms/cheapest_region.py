@@ -3,6 +3,7 @@
 import polars as pl
 
 from transforms.fx_rates import divide_money, newest_rate
+from transforms.list_prices import add_flag
 from warehouse.schemas.catalog import CHEAPEST_REGION
 from warehouse.schemas.table import PRICE
 from warehouse.schemas.vocabulary import CONTINENTS, PUBLIC_PARTITIONS
@@ -20,6 +21,8 @@ _WAY_TO_PAY = (
 _OFFER = ("provider", "type_key", *_WAY_TO_PAY)
 
 _SPREAD_DECIMALS = 4
+
+_CARRIED_OVER = "carried_over"
 
 
 def make_cheapest_region(
@@ -41,6 +44,9 @@ def make_cheapest_region(
     others are tied_region_ids. dearest_region_id is the first by region_id of the highest price.
     spread_pct is rounded to 4 decimals. price_eur is rounded half-even to 10 decimals.
 
+    price_quality has the flags of the price of region_id, and carried_over where the price of any
+    compared region has it: ties, second price, dearest region and spread rest on all of them.
+
     Args:
         prices: PRICES. Regions and types are matched without case and written as the providers'
             price lists do; of several spellings the first in the alphabet.
@@ -56,7 +62,15 @@ def make_cheapest_region(
     )
     ranked = (
         listed.join(offers, on=_OFFER, nulls_equal=True, validate="m:1")
-        .select("offer_number", "provider", "region_key", "region_id", "price", "price_quality")
+        .select(
+            "offer_number",
+            "provider",
+            "region_key",
+            "region_id",
+            "price",
+            "price_quality",
+            is_carried_over=pl.col("price_quality").str.contains(_CARRIED_OVER, literal=True),
+        )
         .sort("price", "region_id")
     )
     answers = pl.concat(
@@ -135,6 +149,7 @@ def _answers(ranked: pl.DataFrame, scope: str) -> pl.DataFrame:
         .agg(
             pl.col("region_id").first(),
             pl.col("price_quality").first(),
+            pl.col("is_carried_over").any(),
             price_usd=pl.col("price").first(),
             dearest_price_usd=pl.col("price").last(),
             region_count=pl.len().cast(pl.Int32),
@@ -142,13 +157,14 @@ def _answers(ranked: pl.DataFrame, scope: str) -> pl.DataFrame:
             prices=pl.col("price"),
         )
         .with_columns(
+            add_flag(_CARRIED_OVER, where=pl.col("is_carried_over")),
             scope=pl.lit(scope),
             tied_region_ids=pl.col("regions").list.slice(1, tied_count - 1),
             second_price_usd=pl.col("prices").list.get(tied_count, null_on_oob=True),
             dearest_region_id=pl.col("regions").list.get(below_dearest_count),
             spread_pct=(gap / pl.col("price_usd").cast(pl.Float64) * 100).round(_SPREAD_DECIMALS),
         )
-        .drop("regions", "prices")
+        .drop("regions", "prices", "is_carried_over")
     )
 
 

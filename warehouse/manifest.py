@@ -14,7 +14,6 @@ import polars as pl
 from warehouse import canonical_json
 from warehouse.parquet_io import FileFacts, digest
 from warehouse.schemas.catalog import SOURCES
-from warehouse.schemas.documents import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,26 +99,6 @@ class Latest:
     manifest: str
     manifest_sha256: str
     schema_version: str
-
-
-def input_of(document: Document, *, rows: int | None) -> Input:
-    """Return a document as the manifest lists it."""
-    return Input(
-        source_id=document.source_id,
-        source=document.source,
-        provider=document.provider,
-        region_id=document.region_id,
-        url=document.url,
-        fetched_at=document.fetched_at,
-        confirmed_at=document.confirmed_at,
-        published_at=document.published_at,
-        version=document.version,
-        sha256=document.sha256,
-        bytes=document.bytes,
-        rows=rows,
-        is_recorded=document.is_recorded,
-        note=document.note,
-    )
 
 
 def table_file(name: str, facts: FileFacts) -> TableFile:

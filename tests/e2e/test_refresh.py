@@ -237,3 +237,11 @@ def test_a_landed_file_that_is_damaged_is_carried_over_once_and_then_fetched_aga
 def _document(night, source_id):
     sources = pl.read_parquet(night.release().table("sources"))
     return sources.filter(pl.col("source_id") == source_id)["sha256"].item()
+
+
+def test_a_region_that_vanishes_from_the_index_is_carried_over(night):
+    night.refresh()
+    del night.aws.offers["us-west-2"]
+    refreshed = night.refresh(as_of="2026-08-23T06:00:00Z")
+    assert refreshed.carried_over == (("aws", "us-west-2"),)
+    assert linux_price(night, "p5.48xlarge", "us-west-2") == Decimal("55.04")

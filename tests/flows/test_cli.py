@@ -273,7 +273,7 @@ def test_refresh_publishes_then_finds_nothing_new_then_is_refused(command, night
     assert refused.code == 3
     assert "Gate: refuse." in refused.out
     assert refused.err.startswith("RefusedByGateError: Refused: ")
-    assert f"{night.landing}/refused/20260823T060000Z-live/quality/index.html" in refused.err
+    assert f"{night.landing}/runs/20260823T060000Z-live/quality/index.html" in refused.err
     assert night.release().id == release.id
 
 

@@ -147,3 +147,13 @@ def test_what_is_known_already_is_not_computed_again(conducted):
     lane = lane_of(lambda item: item.upper(), then, known=lambda fetched: f"{fetched}, as before")
     (outcome,) = conducted(lambda c: c.fan_out("items", lane, ["a"]))
     assert (outcome.fetched, outcome.result, outcome.error) == ("A", "A, as before", None)
+
+
+def test_what_cannot_be_looked_up_fails_one_item_alone(conducted):
+    def known(fetched):
+        raise Lasting(fetched)
+
+    lane = lane_of(lambda item: item, known=known)
+    (outcome,) = conducted(lambda c: c.fan_out("items", lane, ["a"]))
+    assert (outcome.fetched, outcome.result) == ("a", None)
+    assert isinstance(outcome.error, Lasting)

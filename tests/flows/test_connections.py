@@ -8,7 +8,7 @@ import pytest
 
 from connectors.recording import RecordingTransport
 from flows import connections
-from flows.connections import client_of, end_connections, landing_of
+from flows.connections import client_of, connected, landing_of
 from flows.planning import plan_run, read_settings
 from warehouse.schemas.documents import Document, Validators
 
@@ -49,9 +49,9 @@ def test_tasks_that_ask_at_once_get_one_client(run_of, tmp_path, monkeypatch):
 
 def test_after_its_end_another_run_gets_a_client_of_its_own(run_of):
     run = run_of()
-    first = client_of(run)
-    assert client_of(run) is first
-    end_connections(run)
+    with connected(run):
+        first = client_of(run)
+        assert client_of(run) is first
     assert client_of(run) is not first
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from flows.conductor import PlainConductor
-from flows.connections import end_connections
+from flows.connections import connected
 from flows.extract import extract_aws, extract_azure, fetch_rates, save_landed_run
 from flows.planning import plan_run, read_settings
 from flows.run import Base, Rates
@@ -28,7 +28,8 @@ def run_of(night):
 
     yield run_of
     for run in made:
-        end_connections(run)
+        with connected(run):
+            pass
 
 
 @pytest.fixture
@@ -198,3 +199,23 @@ def test_a_document_that_cannot_be_read_is_kept_and_read_again_on_a_repeat(
     mended = extract_aws(run_of(from_landed=run.run_id), conduct)
     assert mended.failures == ()
     assert sorted(regions_of(mended)) == ["eu-north-1", "us-east-1"]
+
+
+def test_a_region_that_the_index_has_lost_is_missed_and_not_forgotten(run_of, conduct):
+    known = ("eu-north-1", "xx-was-1")
+    extract = extract_aws(run_of(aws_regions=None), conduct, known)
+    assert [(entry.region_id, entry.error) for entry in extract.failures] == [
+        ("xx-was-1", "NotInIndex")
+    ]
+    accepted = replace(run_of(aws_regions=None), accept_losses=True)
+    assert extract_aws(accepted, conduct, known).failures == ()
+
+
+def test_credentials_that_are_of_no_use_do_not_hide_the_public_index(
+    run_of, conduct, night, monkeypatch, caplog
+):
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    run = replace(run_of(), may_use_credentials=True)
+    assert extract_aws(run, conduct).failures == ()
+    assert len(night.server.targets("region_index.json")) == 1
+    assert "the public one is taken" in caplog.text

@@ -107,6 +107,7 @@ def test_artifacts_show_the_regions_the_gates_word_and_the_release(client, refre
         "rows kept",
         "seconds",
         "bytes",
+        "unchanged",
         "carried over",
         "problem",
     }

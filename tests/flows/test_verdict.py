@@ -39,7 +39,7 @@ def test_the_last_release_stays_the_latest(refused, published, refreshed):
 
 def test_its_report_is_kept_where_the_bytes_are(refused):
     page = Path(refused.page)
-    assert page.parts[-4:] == ("refused", "20260823T060000Z-live", "quality", "index.html")
+    assert page.parts[-4:] == ("runs", "20260823T060000Z-live", "quality", "index.html")
     assert "<html" in page.read_text()
     record = json.loads((page.parent / "quality.json").read_text())
     assert record["verdict"] == "refuse"

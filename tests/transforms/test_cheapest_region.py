@@ -194,11 +194,81 @@ def test_a_region_of_several_zones_takes_part_once_with_its_cheapest():
 def test_the_flags_shown_are_those_of_the_cheapest_region_and_of_the_first_of_tied_ones():
     prices = price_rows(
         {"hourly_rate": "3", "region_id": "germanynorth", "price_quality": "indicative"},
-        {"hourly_rate": "1", "region_id": "westus2", "price_quality": "carried_over"},
+        {"hourly_rate": "1", "region_id": "westus2", "price_quality": "indicative"},
         {"hourly_rate": "1", "region_id": "eastus", "price_quality": "spot_above_on_demand"},
         {"hourly_rate": "2", "region_id": "norwayeast"},
     )
     assert _of(_view(prices), "world", "price_quality") == "spot_above_on_demand"
+
+
+@pytest.mark.parametrize("aged", ["westus2", "norwayeast", "mystery", "germanynorth"])
+@pytest.mark.parametrize(
+    ("of_cheapest", "of_aged", "shown"),
+    [
+        ("ok", "carried_over", "carried_over"),
+        ("ok", "carried_over,spot_above_on_demand", "carried_over"),
+        ("indicative", "carried_over", "carried_over,indicative"),
+        ("carried_over,indicative", "carried_over", "carried_over,indicative"),
+        ("carried_over", "indicative", "carried_over"),
+        (
+            "indicative,spot_above_on_demand",
+            "carried_over",
+            "carried_over,indicative,spot_above_on_demand",
+        ),
+    ],
+)
+def test_an_answer_is_carried_over_where_the_price_of_any_compared_region_is(
+    aged, of_cheapest, of_aged, shown
+):
+    rates = {"eastus": "1", "westus2": "1", "norwayeast": "2", "mystery": "3", "germanynorth": "4"}
+    qualities = dict.fromkeys(rates, "ok") | {"eastus": of_cheapest, aged: of_aged}
+    prices = price_rows(
+        *(
+            {"region_id": region, "hourly_rate": rate, "price_quality": qualities[region]}
+            for region, rate in rates.items()
+        )
+    )
+    assert _of(_view(prices), "world", "region_id", "dearest_region_id", "price_quality") == (
+        "eastus",
+        "germanynorth",
+        shown,
+    )
+
+
+def test_an_aged_price_marks_no_answer_that_it_is_not_compared_in():
+    aged = {"region_id": "germanynorth", "hourly_rate": "4", "price_quality": "carried_over"}
+    prices = price_rows(
+        {"region_id": "eastus", "hourly_rate": "1"},
+        aged,
+        {"region_id": "eastus", "hourly_rate": "1", "operating_system": "windows"},
+        {"region_id": "eastus", "hourly_rate": "1", "instance_type": "Standard_X"},
+        {**aged, "instance_type": "Standard_X", "tenancy": "dedicated"},
+    )
+    answers = _view(prices).select("instance_type", "operating_system", "scope", "price_quality")
+    assert answers.filter(pl.col("scope").is_in(["world", "north_america", "de"])).rows() == [
+        ("Standard_D2s_v5", "linux", "de", "carried_over"),
+        ("Standard_D2s_v5", "linux", "north_america", "ok"),
+        ("Standard_D2s_v5", "linux", "world", "carried_over"),
+        ("Standard_D2s_v5", "windows", "north_america", "ok"),
+        ("Standard_D2s_v5", "windows", "world", "ok"),
+        ("Standard_X", "linux", "north_america", "ok"),
+        ("Standard_X", "linux", "world", "ok"),
+    ]
+
+
+def test_an_aged_price_of_a_zone_that_is_not_its_regions_cheapest_marks_no_answer():
+    spot = {"purchase_option": "spot", "region_id": "westus2"}
+    prices = price_rows(
+        {"purchase_option": "spot", "hourly_rate": "1"},
+        {**spot, "availability_zone_id": "z1", "hourly_rate": "2"},
+        {
+            **spot,
+            "availability_zone_id": "z2",
+            "hourly_rate": "3",
+            "price_quality": "carried_over",
+        },
+    )
+    assert _of(_view(prices), "world", "dearest_price_usd", "price_quality") == (Decimal(2), "ok")
 
 
 def test_retired_types_are_left_out_and_types_of_unknown_lifecycle_are_not():

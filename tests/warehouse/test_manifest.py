@@ -4,20 +4,19 @@ from support.rows import price_rows
 from warehouse import canonical_json
 from warehouse.manifest import (
     Coverage,
+    Input,
     Manifest,
     OtherFile,
     QualitySummary,
     content_digest,
     coverage_of,
-    input_of,
     table_file,
 )
 from warehouse.parquet_io import FileFacts
-from warehouse.schemas.documents import Document
 
 AT = datetime(2026, 8, 22, 3, 30, tzinfo=UTC)
 
-DOCUMENT = Document(
+INPUT = Input(
     source_id="ecb_reference_rates",
     source="ecb_reference_rates",
     provider=None,
@@ -27,9 +26,11 @@ DOCUMENT = Document(
     confirmed_at=datetime(2026, 8, 23, 3, 30, tzinfo=UTC),
     published_at=None,
     version=None,
-    media_type="text/xml",
     sha256="ab" * 32,
     bytes=1700,
+    rows=31,
+    is_recorded=False,
+    note=None,
 )
 
 MANIFEST = Manifest(
@@ -41,7 +42,7 @@ MANIFEST = Manifest(
     content_digest="0123abcd" + "0" * 56,
     previous_release=None,
     previous_manifest_sha256=None,
-    inputs=(input_of(DOCUMENT, rows=31),),
+    inputs=(INPUT,),
     tables={"prices": table_file("prices", FileFacts(2, 900, "cd" * 32))},
     files={"quality/quality.json": OtherFile(3, "ef" * 32)},
     quality=QualitySummary("publish_with_warnings", critical=0, warning=1, rows_rejected=2),

@@ -433,7 +433,8 @@ CHEAPEST_REGION = Table(
         Field(
             "price_quality",
             pl.String,
-            "Flags of the cheapest region's price, as in prices",
+            "Flags of the cheapest region's price, as in prices; also carried_over where the price "
+            "of any compared region has that flag",
             nullable=False,
         ),
     ),
