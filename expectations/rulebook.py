@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from expectations.row_checks import RowCheck, all_row_checks
 from expectations.table_checks.cheapest import cheapest_checks
 from expectations.table_checks.consistency import consistency_checks
 from expectations.table_checks.coverage import coverage_checks
@@ -10,7 +9,7 @@ from expectations.table_checks.drift import drift_checks
 from expectations.table_checks.measured import TableCheck
 from expectations.table_checks.provenance import provenance_checks
 from expectations.table_checks.references import reference_checks
-from expectations.table_checks.shape import columns_check, key_checks
+from expectations.table_checks.shape import key_checks
 
 ACCEPTABLE = {
     "prices.few_jumps": "accept_jumps",
@@ -34,8 +33,3 @@ def table_checks() -> tuple[TableCheck, ...]:
         *drift_checks(),
         *provenance_checks(),
     )
-
-
-def every_check() -> tuple[RowCheck | TableCheck, ...]:
-    """Return every binding, of rows and of tables."""
-    return (*all_row_checks(), columns_check(), *table_checks())

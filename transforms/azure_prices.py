@@ -58,13 +58,6 @@ class _Check(NamedTuple):
     shows: str
 
 
-def normalize_retail_items(
-    raw: pl.DataFrame, *, source_id: str, region_id: str, regions: pl.DataFrame
-) -> Normalized:
-    """Turn one page's AZURE_RETAIL_ITEMS into on-demand prices: see `normalize_retail_pages`."""
-    return normalize_retail_pages([(source_id, raw)], region_id=region_id, regions=regions)
-
-
 def normalize_retail_pages(
     pages: Iterable[tuple[str, pl.DataFrame]], *, region_id: str, regions: pl.DataFrame
 ) -> Normalized:

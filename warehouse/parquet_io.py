@@ -63,12 +63,6 @@ def write_table(table: Table, frame: pl.DataFrame | pl.LazyFrame, path: Path) ->
     return file_facts(path)
 
 
-def read_table(table: Table, path: Path | str) -> pl.LazyFrame:
-    """Scan the file of a table; raises CandidateError where its columns are not the table's."""
-    check_schema(table, path)
-    return _scan(path)
-
-
 def check_schema(table: Table, path: Path | str) -> None:
     """Require that a file has a table's columns, in order and type; raises CandidateError."""
     try:

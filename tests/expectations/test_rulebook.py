@@ -13,7 +13,8 @@ from expectations.bounds import Between, OneOf
 from expectations.checkpoint import Expected, run_checkpoint
 from expectations.measured_rows import measure_rows
 from expectations.row_checks import RowCheck, all_row_checks, row_checks
-from expectations.rulebook import ACCEPTABLE, every_check
+from expectations.rulebook import ACCEPTABLE, table_checks
+from expectations.table_checks.shape import columns_check
 from support.candidates import prices, rows_of
 from warehouse.schemas.catalog import TABLE, TABLES
 from warehouse.schemas.rules import RULE
@@ -63,7 +64,8 @@ def gx_counts(checks: tuple[RowCheck, ...], frame: pl.DataFrame) -> dict[str, in
 
 
 def test_every_rule_is_bound_once_and_nothing_else_is():
-    assert sorted(check.rule.id for check in every_check()) == sorted(rule.id for rule in GATE)
+    bound = (*all_row_checks(), columns_check(), *table_checks())
+    assert sorted(check.rule.id for check in bound) == sorted(rule.id for rule in GATE)
 
 
 def test_row_checks_are_bound_to_row_rules_and_table_checks_to_table_rules():

@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from connectors.azure.wire import read_retail_page
-from transforms.azure_prices import normalize_retail_items, normalize_retail_pages
+from transforms.azure_prices import normalize_retail_pages
 from transforms.list_prices import in_force, settle
 from transforms.normalized import combine, final_counts
 from warehouse.schemas.catalog import REGIONS
@@ -58,6 +58,10 @@ ORDINARY = {
 WINDOWS = {"product_name": "Virtual Machines Dalsv7 Series Windows"}
 DEV_TEST = WINDOWS | {"type": "DevTestConsumption"}
 RESERVED = {"type": "Reservation", "reservation_term": "1 Year"}
+
+
+def normalize_retail_items(raw, *, source_id, region_id, regions):
+    return normalize_retail_pages([(source_id, raw)], region_id=region_id, regions=regions)
 
 
 def regions(*region_ids):
