@@ -8,7 +8,6 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -75,6 +74,9 @@ class Conductor(Protocol):
     def subflow(self, name: str, function: Callable[[], Result]) -> Result:
         """Run a named part of the refresh that fans out by itself."""
 
+    def subflows(self, parts: Mapping[str, Callable[[], Result]]) -> tuple[Result, ...]:
+        """Run parts that are independent of each other; results are in their order."""
+
     def stage(self, name: str, function: Callable[[], Result]) -> Result:
         """Run one named step."""
 
@@ -85,22 +87,6 @@ class Conductor(Protocol):
 
         One item's failure leaves the others alone; outcomes are in the order of the items.
         """
-
-
-def side_by_side(
-    conduct: Conductor, parts: Mapping[str, Callable[[], Result]]
-) -> tuple[Result, ...]:
-    """Run parts of a refresh as subflows at the same time; results are in their order.
-
-    Providers are independent of each other, and waiting for one is no reason not to ask the next.
-    """
-    with ThreadPoolExecutor(len(parts), thread_name_prefix="part") as pool:
-        # With its context, a subflow knows the flow run that it belongs to.
-        running = [
-            pool.submit(copy_context().run, conduct.subflow, name, function)
-            for name, function in parts.items()
-        ]
-        return tuple(part.result() for part in running)
 
 
 class PlainConductor:
@@ -118,6 +104,10 @@ class PlainConductor:
         """Run a named part of the refresh."""
         logger.info("%s begins", name)
         return function()
+
+    def subflows(self, parts: Mapping[str, Callable[[], Result]]) -> tuple[Result, ...]:
+        """Run parts one after the other, for the main thread must be there for Ctrl-C."""
+        return tuple(self.subflow(name, function) for name, function in parts.items())
 
     def stage(self, name: str, function: Callable[[], Result]) -> Result:
         """Run one named step."""

@@ -1,6 +1,8 @@
 """Conducts a refresh as a Prefect flow: subflows, one task a step and region, artifacts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, TypeVar
 
 from prefect import flow, task
@@ -37,6 +39,16 @@ class PrefectConductor:
             return function()
 
         return part()
+
+    def subflows(self, parts: Mapping[str, Callable[[], Result]]) -> tuple[Result, ...]:
+        """Run parts at the same time, each as a subflow."""
+        with ThreadPoolExecutor(len(parts), thread_name_prefix="part") as pool:
+            # With its context, a subflow knows the flow run that it belongs to.
+            running = [
+                pool.submit(copy_context().run, self.subflow, name, function)
+                for name, function in parts.items()
+            ]
+            return tuple(part.result() for part in running)
 
     def stage(self, name: str, function: Callable[[], Result]) -> Result:
         """Run one named step as a task."""

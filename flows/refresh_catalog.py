@@ -13,7 +13,7 @@ from prefect import flow
 from flows.artifacts import create_artifacts
 from flows.base import find_base
 from flows.candidate import assemble
-from flows.conductor import Conductor, side_by_side
+from flows.conductor import Conductor
 from flows.connections import connected
 from flows.errors import RefusedByGateError
 from flows.extract import extract_aws, extract_azure, fetch_rates, save_landed_run
@@ -31,8 +31,7 @@ def refresh(run: Run, conduct: Conductor) -> Refreshed:
     """Fetch, normalise, assemble, judge and publish one catalog; the outcome may be a refusal."""
     with LandingStore(run.landing).in_use(), connected(run):
         base = conduct.stage("last release", partial(find_base, run))
-        extracts = side_by_side(
-            conduct,
+        extracts = conduct.subflows(
             {
                 f"extract-{provider}": partial(
                     _EXTRACT[provider], run, conduct, base.regions_of(provider)
