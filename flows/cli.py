@@ -45,7 +45,7 @@ OutputFile = Annotated[
     Path | None, typer.Option("--output", help="Write to a file, not to standard output")
 ]
 
-PUBLISHED, ERROR, USAGE, REFUSED, INTERRUPTED = 0, 1, 2, 3, 130
+ERROR, USAGE, REFUSED, INTERRUPTED = 1, 2, 3, 130
 
 
 def main() -> None:
