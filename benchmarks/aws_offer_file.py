@@ -19,8 +19,7 @@ import polars as pl
 from offer_file import ROOT, write_offer_file
 
 from connectors.aws.wire import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, read_offer_rows
-from transforms.aws_prices import normalize_offer_rows
-from transforms.normalized import combine
+from transforms.aws_prices import normalize_offer_file
 from transforms.regions import parse_regions
 
 MAX_CPU_RATIO = 2.5
@@ -94,11 +93,11 @@ def normalize(path: Path) -> None:
     """Read, normalise and put together: what a region costs before it is stored."""
     regions = parse_regions((ROOT / "transforms/reference/regions.csv").read_bytes())
     with path.open("rb") as stream:
-        combine(
-            normalize_offer_rows(
-                rows, source_id="benchmark", region_id="us-east-1", regions=regions
-            )
-            for rows in read_offer_rows(stream, source_id="benchmark")
+        normalize_offer_file(
+            read_offer_rows(stream, source_id="benchmark"),
+            source_id="benchmark",
+            region_id="us-east-1",
+            regions=regions,
         )
 
 

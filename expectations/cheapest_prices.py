@@ -3,6 +3,8 @@
 Written apart from the transform on purpose: what both get wrong must be wrong twice.
 """
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from warehouse.schemas.vocabulary import CONTINENTS, PUBLIC_PARTITIONS
@@ -20,7 +22,11 @@ WAY_KEY = (
 
 
 def comparable_prices(prices: pl.DataFrame, instance_types: pl.LazyFrame) -> pl.DataFrame:
-    """Return prices that views compare: USD, shared, licence included, no software, not retired."""
+    """Return prices that views compare: shared, licence included, no software, not retired.
+
+    In the currencies in which providers charge: lists for reference are no second price. Views that
+    compare regions see US dollars only.
+    """
     retired = (
         instance_types.filter(pl.col("lifecycle") == "retired")
         .select(
@@ -30,7 +36,7 @@ def comparable_prices(prices: pl.DataFrame, instance_types: pl.LazyFrame) -> pl.
         .collect(engine="in-memory")
     )
     return prices.filter(
-        pl.col("currency") == "USD",
+        ~pl.col("price_quality").cast(pl.String).str.contains("reference", literal=True),
         pl.col("tenancy") == "shared",
         pl.col("license_model") == "included",
         pl.col("pre_installed_software") == "none",
@@ -65,11 +71,29 @@ def scopes_of_regions(regions: pl.DataFrame) -> pl.DataFrame:
 def cheapest_by_scope(prices: pl.DataFrame, regions: pl.DataFrame) -> pl.DataFrame:
     """Return the lowest comparable price of every way to pay and scope, and where it is."""
     price = pl.col("effective_hourly_price")
+    key = [*WAY_KEY, "scope"]
     return (
         prices.join(scopes_of_regions(regions), on=["provider", "region_key"])
-        .group_by(*WAY_KEY, "scope")
-        .agg(
-            lowest_price=price.min(),
-            lowest_region_id=pl.col("region_id").filter(price == price.min()).cast(pl.String).min(),
-        )
+        .filter(price == price.min().over(key))
+        .with_columns(pl.col("region_id").cast(pl.String))
+        .group_by(key)
+        .agg(lowest_price=price.first(), lowest_region_id=pl.col("region_id").min())
+    )
+
+
+def zones_of_regions(prices: pl.DataFrame, way_key: Sequence[str]) -> pl.DataFrame:
+    """Return the lowest price of each way to pay in each zone, and how many zones list one.
+
+    Args:
+        prices: columns way_key, region_key, availability_zone_id, effective_hourly_price.
+        way_key: what is one thing in one region, without the region.
+
+    Returns:
+        way_key, region_key, availability_zone_id (null: region-wide), zone_price, zones_listed.
+    """
+    region = [*way_key, "region_key"]
+    return (
+        prices.group_by(*region, "availability_zone_id")
+        .agg(zone_price=pl.col("effective_hourly_price").min())
+        .with_columns(zones_listed=pl.col("availability_zone_id").count().over(region))
     )

@@ -25,7 +25,15 @@ HOURS_PER_YEAR = 8760
 _PRICE_STEP = Decimal("0.0000000001")
 """The last decimal of a price: what rounding may leave between a price and its parts."""
 
-_CURRENCIES = ("USD", "CNY")
+_CHARGED_CURRENCIES = ("USD", "CNY")
+
+_REFERENCE_CODES = (
+    "AED ARS AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EUR GBP HKD HRK HUF IDR ILS INR ISK JPY KRW "
+    "MXN MYR NOK NZD PEN PHP PLN RON RUB SAR SEK SGD THB TRY TWD VND ZAR"
+)
+
+_REFERENCE_CURRENCIES = tuple(_REFERENCE_CODES.split())
+"""The currencies besides the dollar in which Azure's price list could be had in August 2026."""
 
 _COMMITTED = ("reserved", "savings_plan")
 
@@ -85,6 +93,8 @@ def _bind(table: Table) -> list[RowCheck]:
             checks.append(_above_zero("fx_rates.rate_positive", "units_per_eur", "units_per_usd"))
         case "cheapest_region":
             checks += [_cheapest_order(), _quality_flags(table.name)]
+        case "purchase_advice":
+            checks.append(_quality_flags(table.name))
         case "rejected_rows":
             checks.append(_one_of("rejected_rows.rule_registered", "rule", tuple(RULE)))
     return checks
@@ -221,7 +231,30 @@ def _pricing_category(table_name: str) -> RowCheck:
 
 
 def _currency_known(table_name: str) -> RowCheck:
-    return _one_of(f"{table_name}.currency_known", "currency", _CURRENCIES)
+    """Bind currency and flag together: neither alone says whether a price may be compared."""
+    is_reference = _is_flagged("reference")
+    currency = pl.col("currency")
+    kind = pl.when(is_reference).then(pl.lit("reference")).otherwise(pl.lit("charged"))
+    holds = (~is_reference & currency.is_in(_CHARGED_CURRENCIES)) | (
+        is_reference & currency.is_in(_REFERENCE_CURRENCIES)
+    )
+    return RowCheck(
+        RULE[f"{table_name}.currency_known"],
+        holds=holds.fill_null(value=True),
+        measured=pl.concat_str(currency, kind, separator=" ").cast(pl.Categorical),
+        bound=OneOf(
+            (
+                *(f"{name} charged" for name in _CHARGED_CURRENCIES),
+                *(f"{name} reference" for name in _REFERENCE_CURRENCIES),
+            )
+        ),
+        came=_listed(map(_said, ("currency", "price_quality"))),
+        shown=("currency", "price_quality"),
+    )
+
+
+def _is_flagged(flag: str) -> pl.Expr:
+    return pl.col("price_quality").str.contains(flag, literal=True).fill_null(value=False)
 
 
 def _quality_flags(table_name: str) -> RowCheck:

@@ -12,13 +12,23 @@ from connectors.ecb import SOURCE as RATES_SOURCE
 from flows.errors import UnknownNameError
 from warehouse.publishing import DICTIONARY
 from warehouse.releases import Release
+from warehouse.schemas.catalog import PRICES, TABLE
 from warehouse.schemas.table import TIMESTAMP
-from warehouse.schemas.vocabulary import SCOPES
+from warehouse.schemas.vocabulary import PURCHASE_OPTIONS, SCOPES
 
 CURRENCIES = ("USD", "EUR")
 
 _ON_DEMAND = pl.col("purchase_option") == "on_demand"
 _NAMES_OFFERED = 5
+
+_SPOKEN = {
+    "aws_price_list": "list prices",
+    "aws_savings_plans": "savings plan rates",
+    "aws_spot_feed": "indicative spot prices",
+    "aws_spot_price_history": "spot prices",
+    "azure_retail_prices": "list prices",
+}
+"""The publications that hold prices, as people call them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +52,11 @@ class HomeGap:
 
 
 def table(release: Release, name: str) -> pl.LazyFrame:
-    """Open a table of a release."""
-    return pl.scan_parquet(release.table(name))
+    """Open a table of a release; columns that came after the release are null."""
+    frame = pl.scan_parquet(release.table(name))
+    there = frame.collect_schema().names()
+    later = [field for field in TABLE[name].fields if field.name not in there]
+    return frame.with_columns(pl.lit(None, dtype=field.dtype).alias(field.name) for field in later)
 
 
 def find_instance_type(release: Release, asked: str) -> pl.DataFrame:
@@ -67,8 +80,9 @@ def cheapest(
     *,
     scope: str | None,
     operating_system: str,
+    purchase_option: str | None,
 ) -> pl.DataFrame:
-    """Return the rows of cheapest_region of a type, for one scope or all."""
+    """Return the rows of cheapest_region of a type; of all scopes and ways to pay where None."""
     found = find_instance_type(release, asked)
     rows = (
         table(release, "cheapest_region")
@@ -77,17 +91,36 @@ def cheapest(
     )
     if scope is not None:
         rows = rows.filter(pl.col("scope") == scope)
-    return rows.sort("purchase_option", pl.col("scope").cast(pl.Enum(SCOPES))).collect()
+    if purchase_option is not None:
+        rows = rows.filter(pl.col("purchase_option") == purchase_option)
+    in_order = (
+        pl.col("purchase_option").cast(pl.Enum(PURCHASE_OPTIONS)),
+        *("commitment_type", "term_years", "payment_option"),
+        pl.col("scope").cast(pl.Enum(SCOPES)),
+    )
+    return rows.sort(in_order).collect()
 
 
-def prices(release: Release, asked: str, *, region_id: str | None) -> pl.DataFrame:
-    """Return every price of a type, cheapest first."""
+def prices(
+    release: Release,
+    asked: str,
+    *,
+    region_id: str | None,
+    operating_system: str | None,
+    purchase_option: str | None,
+) -> pl.DataFrame:
+    """Return the prices of a type, cheapest first; what is None does not narrow them."""
     found = find_instance_type(release, asked)
     rows = table(release, "prices").join(found.lazy(), on=["provider", "instance_type"], how="semi")
     if region_id is not None:
         rows = rows.filter(pl.col("region_id").str.to_lowercase() == region_id.lower())
-    order = ("effective_hourly_price", "region_id", "operating_system", "license_model", "tenancy")
-    return rows.sort(order).collect()
+    for name, value in (
+        ("operating_system", operating_system),
+        ("purchase_option", purchase_option),
+    ):
+        if value is not None:
+            rows = rows.filter(pl.col(name) == value)
+    return rows.sort("effective_hourly_price", *PRICES.key).collect()
 
 
 def home_gap(release: Release, instance_type: str, home_region_id: str) -> HomeGap | None:
@@ -129,17 +162,18 @@ def home_gap(release: Release, instance_type: str, home_region_id: str) -> HomeG
 
 
 def price_dates(release: Release) -> pl.DataFrame:
-    """Return, per provider, when its prices were published or fetched and whether recorded.
+    """Return, for each of a provider's publications, of when it is and whether it is recorded.
 
-    Columns: provider, is_recorded, first_date, last_date (UTC).
+    Columns: provider, source, is_recorded, first_date, last_date (UTC): when it was published, or
+    fetched where it does not say.
     """
     when = pl.coalesce("published_at", "fetched_at")
     return (
         table(release, "sources")
-        .filter(pl.col("provider").is_not_null(), pl.col("rows").is_not_null())
-        .group_by("provider", "is_recorded")
+        .filter(pl.col("source").is_in(_SPOKEN))
+        .group_by("provider", "source", "is_recorded")
         .agg(first_date=when.min(), last_date=when.max())
-        .sort("provider", "is_recorded")
+        .sort("provider", "source", "is_recorded")
         .collect()
     )
 
@@ -212,7 +246,7 @@ def dictionary(release: Release, name: str | None) -> pl.DataFrame:
 def provenance(release: Release) -> list[str]:
     """Say which release an answer is from and of which day its prices are."""
     lines = [f"Release {release.id}."]
-    for provider, is_recorded, first, last in price_dates(release).iter_rows():
+    for provider, source, is_recorded, first, last in price_dates(release).iter_rows():
         days = (
             f"{first:%Y-%m-%d}"
             if first.date() == last.date()
@@ -220,8 +254,8 @@ def provenance(release: Release) -> list[str]:
         )
         name = {"aws": "AWS", "azure": "Azure"}[provider]
         lines.append(
-            f"{name}: recorded list prices of {days}, not today's."
+            f"{name}: recorded {_SPOKEN[source]} of {days}, not today's."
             if is_recorded
-            else f"{name}: list prices of {days}."
+            else f"{name}: {_SPOKEN[source]} of {days}."
         )
     return lines

@@ -4,6 +4,9 @@ from prefect.artifacts import create_link_artifact, create_markdown_artifact, cr
 
 from flows.verdict import Refreshed
 
+_ALL = "all (spot)"
+"""Stands for the region where a document of spot prices covers all."""
+
 
 def create_artifacts(refreshed: Refreshed) -> None:
     """Attach a run's artifacts to the flow run that is under way."""
@@ -28,7 +31,7 @@ def region_rows(refreshed: Refreshed) -> list[dict[str, object]]:
     failed: list[dict[str, object]] = [
         {
             "provider": failure.provider,
-            "region": failure.region_id,
+            "region": failure.region_id or _ALL,
             "rows read": None,
             "rows kept": None,
             "seconds": None,
@@ -38,12 +41,12 @@ def region_rows(refreshed: Refreshed) -> list[dict[str, object]]:
             "problem": f"{failure.error}: {failure.message}",
         }
         for extract in refreshed.extracts
-        for failure in extract.failures
+        for failure in extract.problems
     ]
     fetched: list[dict[str, object]] = [
         {
             "provider": part.provider,
-            "region": part.region_id,
+            "region": part.region_id or _ALL,
             "rows read": part.rows_read,
             "rows kept": part.rows_kept,
             "seconds": round(part.seconds, 2),

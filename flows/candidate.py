@@ -2,89 +2,80 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
+from connectors.aws.savings_plans import PLAN_SOURCE as SAVINGS_PLANS
+from connectors.aws.spot_feed import SOURCE as SPOT_FEED
 from connectors.ecb import SOURCE as RATES_SOURCE
 from connectors.ecb import parse_reference_rates
 from expectations.rows import split_rows
 from flows import reference
 from flows.base import compared_release
-from flows.normalize import read_part
 from flows.run import Base, CandidateAddress, Extract, Rates, Run
-from transforms.aws_instance_types import merge_instance_facts
+from transforms.aws_instance_types import facts_of_names, merge_instance_facts
 from transforms.azure_instance_types import azure_instance_types
 from transforms.carry_over import CarriedOver, LastRelease, carry_over
 from transforms.cheapest_region import make_cheapest_region
+from transforms.comparable import comparable_prices
 from transforms.fx_rates import make_fx_rates
+from transforms.lifecycle import make_lifecycle
 from transforms.list_prices import in_force
 from transforms.normalized import Normalized, final_counts, moved_rows
 from transforms.offers import make_offers
+from transforms.price_flags import flag_prices
+from transforms.purchase_advice import make_purchase_advice
 from transforms.rejected_rows import number_rejected_rows
 from warehouse.landing import LandingStore
 from warehouse.parquet_io import write_table
 from warehouse.releases import Release
 from warehouse.schemas.catalog import ANNOUNCED_PRICES, FX_RATES, PRICES, SOURCES, TABLE
 from warehouse.schemas.documents import Document
-from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, REJECTED, ROW_COUNTS
+from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, OFFERINGS, REJECTED, ROW_COUNTS
 
 ROW_COUNTS_FILE = "row_counts.parquet"
 
-_REGIONS_AT_A_TIME = 16
+_PARTS_AT_A_TIME = 16
 
 
 def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) -> CandidateAddress:
     """Put the regions together into a folder with a parquet file for each table of a release."""
     last = compared_release(run, base)
     carried = _carried_over(run, last, extracts)
-    fetched = [read_part(part.path) for extract in extracts for part in extract.parts]
-    parts = [*fetched, *(region.part for region in carried)]
-
-    forces = [
-        in_force(
-            pl.concat([part.prices for part in some]),
-            rejected=pl.concat([part.rejected for part in some]),
-            as_of=run.as_of,
-        )
-        for some in _regions_at_a_time(parts)
-    ]
-    split = split_rows(PRICES.name, pl.concat([PRICES.empty(), *(f.prices for f in forces)]))
-    counts = final_counts(
-        [
-            *(part.counts for part in parts),
-            *(force.counts for force in forces),
-            moved_rows(split.rejected.select("source_id", "rule")),
-        ]
+    fetched = _put_together(
+        run, _read_parts([part.path for extract in extracts for part in extract.parts])
     )
-    prices = split.kept
-    instance_types = _instance_types(run, fetched, carried, prices)
-    listings = pl.concat([LISTINGS.empty(), *(part.listings for part in parts)])
+    before = _put_together(run, (region.part for region in carried))
+    prices = flag_prices(pl.concat([fetched.prices, before.prices]))
+    announced = pl.concat([fetched.announced, before.announced])
+    counts = final_counts([fetched.counts, before.counts])
+    listed = pl.concat(frame.select("provider", "instance_type") for frame in (prices, announced))
+    instance_types = _instance_types(run, fetched, before, listed)
     fx_rates = _fx_rates(run, rates, last)
     sources = _sources(extracts, rates, carried, last, counts)
     regions = reference.regions()
+    compared = comparable_prices(prices, instance_types=instance_types)
     tables = {
         "regions": regions,
         "instance_types": instance_types,
         "offers": make_offers(
-            prices, instance_types=instance_types, regions=regions, listings=listings
+            prices,
+            instance_types=instance_types,
+            regions=regions,
+            listings=pl.concat([fetched.listings, before.listings]),
+            offerings=fetched.offerings,
         ),
         "prices": prices,
-        "announced_prices": pl.concat([ANNOUNCED_PRICES.empty(), *(f.announced for f in forces)]),
+        "announced_prices": announced,
         "fx_rates": fx_rates,
-        "cheapest_region": make_cheapest_region(
-            prices, regions=regions, instance_types=instance_types, fx_rates=fx_rates
+        "lifecycle": make_lifecycle(reference.lifecycle(), as_of=run.as_of),
+        "cheapest_region": make_cheapest_region(compared, regions=regions, fx_rates=fx_rates),
+        "purchase_advice": make_purchase_advice(
+            compared, fx_rates=fx_rates, lost_work_pct=run.spot_lost_work_pct
         ),
         "sources": sources,
-        "rejected_rows": number_rejected_rows(
-            pl.concat(
-                [
-                    REJECTED.empty(),
-                    *(part.rejected for part in parts),
-                    *(force.rejected for force in forces),
-                    split.rejected,
-                ]
-            )
-        ),
+        "rejected_rows": number_rejected_rows(pl.concat([fetched.rejected, before.rejected])),
     }
     return CandidateAddress(
         folder=_write(run, tables, counts),
@@ -95,17 +86,83 @@ def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) 
     )
 
 
+class _Together(NamedTuple):
+    """Parts as they stand at the run's as-of time: what goes into tables, and the evidence."""
+
+    prices: pl.DataFrame
+    announced: pl.DataFrame
+    rejected: pl.DataFrame
+    counts: pl.DataFrame
+    instance_facts: pl.DataFrame
+    listings: pl.DataFrame
+    offerings: pl.DataFrame
+
+
+_NOTHING = _Together(
+    PRICES.empty(),
+    ANNOUNCED_PRICES.empty(),
+    REJECTED.empty(),
+    ROW_COUNTS.empty(),
+    INSTANCE_FACTS.empty(),
+    LISTINGS.empty(),
+    OFFERINGS.empty(),
+)
+
+
+def _put_together(run: Run, parts: Iterable[Normalized]) -> _Together:
+    # Part after part, so that of all that is listed only what is in force is in memory at once.
+    pieces = [_NOTHING, *(_at_the_moment(run, part) for part in parts)]
+    return _Together(*map(pl.concat, zip(*pieces, strict=True)))
+
+
+def _at_the_moment(run: Run, part: Normalized) -> _Together:
+    listed = part.prices.with_columns(valid_from=_since_when(run))
+    force = in_force(listed, rejected=part.rejected, as_of=run.as_of)
+    split = split_rows(PRICES.name, force.prices)
+    refused = moved_rows(split.rejected.select("source_id", "rule"))
+    return _Together(
+        prices=split.kept,
+        announced=force.announced,
+        rejected=pl.concat([part.rejected, force.rejected, split.rejected]),
+        # Rows are conserved over all parts, for a document may be in several.
+        counts=pl.concat([part.counts, force.counts, refused]),
+        instance_facts=part.instance_facts,
+        listings=part.listings,
+        offerings=part.offerings,
+    )
+
+
+def _since_when(run: Run) -> pl.Expr:
+    # The spot feed says what is charged at present, and names no date but that of its file, which
+    # is fetched a while after the run's clock was read: its prices are of now, not announced.
+    as_of = pl.lit(run.as_of, dtype=PRICES.field("valid_from").dtype)
+    is_of_feed = pl.col("source_id") == SPOT_FEED
+    return (
+        pl.when(is_of_feed)
+        .then(pl.min_horizontal("valid_from", as_of))
+        .otherwise(pl.col("valid_from"))
+    )
+
+
 def read_candidate(candidate: CandidateAddress) -> tuple[dict[str, pl.LazyFrame], pl.LazyFrame]:
     """Open a candidate's tables, and its row counts."""
     tables = {name: pl.scan_parquet(candidate.folder / f"{name}.parquet") for name in TABLE}
     return tables, pl.scan_parquet(candidate.folder / ROW_COUNTS_FILE)
 
 
-def _regions_at_a_time(parts: Sequence[Normalized]) -> Iterator[Sequence[Normalized]]:
-    # One region is so small that most of its time is spent on starting, and all of them together
-    # would be in memory twice.
-    for start in range(0, len(parts), _REGIONS_AT_A_TIME):
-        yield parts[start : start + _REGIONS_AT_A_TIME]
+def _read_parts(folders: Sequence[Path]) -> Iterator[Normalized]:
+    """Read parts, several as one, for one region is so small that most of it is starting."""
+    for start in range(0, len(folders), _PARTS_AT_A_TIME):
+        yield _read_as_one(folders[start : start + _PARTS_AT_A_TIME])
+
+
+def _read_as_one(folders: Sequence[Path]) -> Normalized:
+    return Normalized(
+        *(
+            pl.read_parquet([folder / f"{name}.parquet" for folder in folders])
+            for name in Normalized._fields
+        )
+    )
 
 
 def _write(run: Run, tables: dict[str, pl.DataFrame], counts: pl.DataFrame) -> Path:
@@ -117,18 +174,38 @@ def _write(run: Run, tables: dict[str, pl.DataFrame], counts: pl.DataFrame) -> P
 
 
 def _carried_over(run: Run, last: Release | None, extracts: Sequence[Extract]) -> list[CarriedOver]:
-    failed = [extract for extract in extracts if extract.failures]
-    if last is None or not failed:
+    if last is None or not any(extract.problems for extract in extracts):
         return []
-    tables = LastRelease(*(pl.read_parquet(last.table(name)) for name in LastRelease._fields))
+    tables = LastRelease(*(pl.scan_parquet(last.table(name)) for name in LastRelease._fields))
+    carried = []
+    for extract in extracts:
+        failed = [failure.region_id for failure in extract.failures]
+        without_plans = _without_savings_plans(extract)
+        if failed:
+            carried.append(
+                carry_over(tables, provider=extract.provider, region_ids=failed, as_of=run.as_of)
+            )
+        if without_plans:
+            carried.append(
+                carry_over(
+                    tables,
+                    provider=extract.provider,
+                    region_ids=without_plans,
+                    as_of=run.as_of,
+                    only_sources={SAVINGS_PLANS},
+                )
+            )
+    return carried
+
+
+def _without_savings_plans(extract: Extract) -> list[str]:
+    """Return the regions that were fetched, but for their savings plans."""
+    failed = {failure.region_id for failure in extract.failures}
+    missing = {gap.region_id for gap in extract.gaps if gap.source == SAVINGS_PLANS}
     return [
-        carry_over(
-            tables,
-            provider=extract.provider,
-            region_ids=[failure.region_id for failure in extract.failures],
-            as_of=run.as_of,
-        )
-        for extract in failed
+        region
+        for region in extract.asked
+        if region not in failed and (region in missing or None in missing)
     ]
 
 
@@ -150,17 +227,16 @@ def _known_before(
 
 
 def _instance_types(
-    run: Run, fetched: Sequence[Normalized], carried: Sequence[CarriedOver], prices: pl.DataFrame
+    run: Run, fetched: _Together, before: _Together, listed: pl.DataFrame
 ) -> pl.DataFrame:
-    described = pl.concat([INSTANCE_FACTS.empty(), *(part.instance_facts for part in fetched)])
     # What the last release says counts only for types that no document of tonight describes.
-    known_before = pl.concat(
-        [INSTANCE_FACTS.empty(), *(region.part.instance_facts for region in carried)]
-    ).join(described, on=INSTANCE_FACTS.key, how="anti")
-    aws = merge_instance_facts(
-        pl.concat([described, known_before]).filter(pl.col("provider") == "aws")
+    known_before = before.instance_facts.join(
+        fetched.instance_facts, on=INSTANCE_FACTS.key, how="anti"
     )
-    azure = azure_instance_types(reference.azure_vm_sizes(), prices, as_of=run.as_of)
+    described = pl.concat([fetched.instance_facts, known_before])
+    facts = described.filter(pl.col("provider") == "aws")
+    aws = merge_instance_facts(pl.concat([facts, facts_of_names(listed, described=facts)]))
+    azure = azure_instance_types(reference.azure_vm_sizes(), listed, as_of=run.as_of)
     return pl.concat([aws, azure])
 
 

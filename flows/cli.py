@@ -1,6 +1,7 @@
 """The command `price-catalog`: refresh the catalog, and ask it.
 
-Exit codes: 0 published, unchanged or answered; 1 error; 2 usage; 3 refused by the gate; 130 Ctrl-C.
+Exit codes: 0 published, unchanged, answered or confirmed; 1 error, or `check-prices` found a
+difference; 2 usage; 3 refused by the gate; 130 Ctrl-C.
 """
 
 import logging
@@ -17,14 +18,15 @@ from rich.logging import RichHandler
 from rich.markup import escape
 
 from flows import answers, output, shown
+from flows.check_prices import check_prices
 from flows.errors import RefusedByGateError, SettingsError
 from flows.output import Format
-from flows.planning import read_settings
+from flows.planning import now, read_settings
 from flows.settings import prepare_prefect
 from warehouse.landing import LandingStore
 from warehouse.query import run_sql
 from warehouse.releases import Release, list_releases, open_release
-from warehouse.schemas.vocabulary import OPERATING_SYSTEMS, SCOPES
+from warehouse.schemas.vocabulary import OPERATING_SYSTEMS, PURCHASE_OPTIONS, SCOPES
 from warehouse.storage import Storage, open_storage
 from warehouse.verification import verify as verify_releases
 
@@ -46,6 +48,8 @@ OutputFile = Annotated[
 ]
 
 ERROR, USAGE, REFUSED, INTERRUPTED = 1, 2, 3, 130
+
+_ALL = "all"
 
 
 def main() -> None:
@@ -95,8 +99,19 @@ def refresh(
     providers: Annotated[str | None, typer.Option(help="Comma list: aws,azure")] = None,
     aws_regions: Annotated[str | None, typer.Option(help="Comma list; default all")] = None,
     azure_regions: Annotated[str | None, typer.Option(help="Comma list; default all")] = None,
+    azure_currencies: Annotated[
+        str | None, typer.Option(help="Comma list: also ask Azure for these currencies")
+    ] = None,
+    aws_china: Annotated[
+        bool | None, typer.Option("--aws-china/--no-aws-china", help="Also AWS China, in CNY")
+    ] = None,
+    spot_lost_work_pct: Annotated[
+        str | None, typer.Option(help="Share of spot work that advice assumes to be lost, percent")
+    ] = None,
     as_of: Annotated[str | None, typer.Option(help="The run's clock, ISO 8601")] = None,
     aws_price_list_url: Annotated[str | None, typer.Option(help="AWS endpoint")] = None,
+    aws_china_price_list_url: Annotated[str | None, typer.Option(help="AWS China endpoint")] = None,
+    aws_spot_feed_url: Annotated[str | None, typer.Option(help="AWS's public spot feed")] = None,
     azure_retail_prices_url: Annotated[str | None, typer.Option(help="Azure endpoint")] = None,
     ecb_rates_url: Annotated[str | None, typer.Option(help="ECB endpoint")] = None,
     http_workers: Annotated[
@@ -128,8 +143,13 @@ def refresh(
         "providers": providers,
         "aws_regions": aws_regions,
         "azure_regions": azure_regions,
+        "azure_currencies": azure_currencies,
+        "aws_china": aws_china,
+        "spot_lost_work_pct": spot_lost_work_pct,
         "as_of": as_of,
         "aws_price_list_url": aws_price_list_url,
+        "aws_china_price_list_url": aws_china_price_list_url,
+        "aws_spot_feed_url": aws_spot_feed_url,
         "azure_retail_prices_url": azure_retail_prices_url,
         "ecb_rates_url": ecb_rates_url,
         "http_workers": http_workers,
@@ -246,6 +266,44 @@ def tables(
     output.write_frame(rows, how, console=output.console(), output=None, title=name or "")
 
 
+@app.command("check-prices")
+def check_prices_of(
+    types: Annotated[list[str], typer.Argument(help="Such as m5.large Standard_D2s_v5")],
+    *,
+    region: Annotated[
+        list[str] | None, typer.Option(help="Only this region; may be given several times")
+    ] = None,
+    root: Root = None,
+    release: ReleaseId = None,
+    how: OutputFormat = Format.table,
+    to: OutputFile = None,
+) -> None:
+    """Compare every price of single types with what the provider lists now.
+
+    AWS is asked with GetProducts, for which it wants credentials. Ends with 0 only if every row
+    that was compared agrees; what cannot be compared is said with its count.
+    """
+    opened, asked_at = _release(root, release), now()
+    checked = check_prices(
+        opened, types, region_ids=region or (), settings=read_settings({}), as_of=asked_at
+    )
+    rows = pl.concat([one.differences for one in checked])
+    is_for_people = how is Format.table and to is None
+    # A program reads the rows alone.
+    console = output.console() if is_for_people else Console(stderr=True)
+    for one in checked:
+        console.print(escape(one.headline), highlight=False, soft_wrap=True)
+    if not is_for_people:
+        output.write_frame(rows, how, console=console, output=to)
+    elif not rows.is_empty():
+        seen, said = shown.said_once(shown.differences(rows), shown.DIFFERENCE)
+        output.write_frame(seen, how, console=console, output=None, title=said)
+    for line in (*answers.provenance(opened), f"Asked at {asked_at:%Y-%m-%d %H:%M} UTC."):
+        console.print(f"[dim]{line}[/]", highlight=False)
+    if not all(one.agrees for one in checked):
+        raise typer.Exit(ERROR)
+
+
 @show.command("cheapest")
 def show_cheapest(
     instance_type: Annotated[str, typer.Argument(help="Such as p5.48xlarge")],
@@ -253,7 +311,10 @@ def show_cheapest(
     scope: Annotated[
         str | None, typer.Option(help="world, eu, eea, de, a continent, us_gov, zones")
     ] = None,
-    operating_system: Annotated[str, typer.Option("--os", help="linux or windows")] = "linux",
+    operating_system: Annotated[str, typer.Option("--os", help="linux, windows, ...")] = "linux",
+    purchase_option: Annotated[
+        str, typer.Option(help="on_demand, spot, reserved, savings_plan, low_priority, or all")
+    ] = "on_demand",
     currency: Annotated[str, typer.Option(help="USD or EUR")] = "USD",
     root: Root = None,
     release: ReleaseId = None,
@@ -264,8 +325,15 @@ def show_cheapest(
     opened = _release(root, release)
     _require("scope", scope, (None, *SCOPES))
     _require("os", operating_system, OPERATING_SYSTEMS)
+    _require("purchase option", purchase_option, (_ALL, *PURCHASE_OPTIONS))
     _require("currency", currency, answers.CURRENCIES)
-    rows = answers.cheapest(opened, instance_type, scope=scope, operating_system=operating_system)
+    rows = answers.cheapest(
+        opened,
+        instance_type,
+        scope=scope,
+        operating_system=operating_system,
+        purchase_option=None if purchase_option == _ALL else purchase_option,
+    )
     rates = answers.table(opened, "fx_rates").collect()
     seen = shown.cheapest(rows, currency=currency, fx_rates=rates)
     _answer(opened, rows, seen, how, to)
@@ -278,6 +346,10 @@ def show_prices(
     instance_type: Annotated[str, typer.Argument(help="Such as Standard_NC40ads_H100_v5")],
     *,
     region: Annotated[str | None, typer.Option(help="Only this region")] = None,
+    operating_system: Annotated[
+        str | None, typer.Option("--os", help="Only this operating system")
+    ] = None,
+    purchase_option: Annotated[str | None, typer.Option(help="Only this way to pay")] = None,
     root: Root = None,
     release: ReleaseId = None,
     how: OutputFormat = Format.table,
@@ -285,7 +357,15 @@ def show_prices(
 ) -> None:
     """Show every price of a type, the cheapest first."""
     opened = _release(root, release)
-    rows = answers.prices(opened, instance_type, region_id=region)
+    _require("os", operating_system, (None, *OPERATING_SYSTEMS))
+    _require("purchase option", purchase_option, (None, *PURCHASE_OPTIONS))
+    rows = answers.prices(
+        opened,
+        instance_type,
+        region_id=region,
+        operating_system=operating_system,
+        purchase_option=purchase_option,
+    )
     _answer(opened, rows, shown.prices(rows), how, to)
 
 

@@ -1,78 +1,30 @@
-"""The providers' side of a refresh: which regions, fetch each, normalise each.
+"""What both providers' sides of a refresh share: fan-out, failures, exchange rates, repeated runs.
 
 One region's failure is a fact that is handed on, never an end: the region is carried over from
 the last release, or the gate refuses. A provider whose index cannot be read fails as a whole and
 leaves the other alone.
 """
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from connectors.aws import price_list
-from connectors.azure import retail_prices
 from connectors.ecb import fetch_reference_rates
 from connectors.errors import ConnectorError, UnstableListingError
-from flows import reference
 from flows.conductor import Conductor, Lane, Outcome, Retry
 from flows.connections import client_of, finish_recording, landing_of
 from flows.normalize import known_part, normalize_region
 from flows.planning import now
-from flows.run import Base, Extract, Rates, RegionDocuments, RegionFailure, RegionPart, Run
+from flows.run import Base, Extract, Gap, Rates, RegionDocuments, RegionFailure, RegionPart, Run
 from warehouse.errors import DocumentDamagedError
 from warehouse.landing import LandedRun, LandingStore
 from warehouse.schemas.documents import Document
+from warehouse.schemas.vocabulary import TONIGHT_ONLY_SOURCES
 
-logger = logging.getLogger(__name__)
-
-AZURE_PRICE_TYPES = ("Consumption", "DevTestConsumption", "Reservation")
-"""All that the Retail Prices API lists of virtual machines; savings plans come with Consumption."""
-
-_FAILURE_FACTS = ("provider", "region_id", "error", "message")
-
-
-def extract_aws(run: Run, conduct: Conductor, known: Iterable[str] = ()) -> Extract:
-    """Fetch and normalise the offer file of every AWS region that the run asks for.
-
-    By default these are the regions of the index, and those that the last release `known` has: an
-    index that has shrunk must not take regions out of the catalog without a word.
-    """
-    if run.from_landed is not None:
-        return _extract_landed(run, "aws", conduct)
-    try:
-        index, offer_files = conduct.stage("AWS region index", partial(list_offer_files, run))
-    except ConnectorError as error:
-        asked = run.aws_regions or reference.region_ids("aws")
-        return Extract("aws", asked, None, (), tuple(_failure("aws", r, error) for r in asked))
-    by_region = {offer_file.region_id: offer_file for offer_file in offer_files}
-    missed = () if run.accept_losses else known
-    asked = run.aws_regions or tuple(sorted({*by_region, *missed}))
-    outcomes = conduct.fan_out(
-        "AWS regions",
-        _lane(run, partial(fetch_aws_region, run)),
-        [by_region[region] for region in asked if region in by_region],
-    )
-    unlisted = [
-        RegionFailure("aws", region, "NotInIndex", f"AWS's region index names no {region}")
-        for region in asked
-        if region not in by_region
-    ]
-    return _gathered("aws", asked, index, outcomes, unlisted)
-
-
-def extract_azure(run: Run, conduct: Conductor, known: Iterable[str] = ()) -> Extract:
-    """Fetch and normalise the price lists of every Azure region that the run asks for.
-
-    By default these are all that the reference table has, and those that the last release `known`
-    has.
-    """
-    if run.from_landed is not None:
-        return _extract_landed(run, "azure", conduct)
-    missed = () if run.accept_losses else known
-    asked = run.azure_regions or tuple(sorted({*reference.region_ids("azure"), *missed}))
-    outcomes = conduct.fan_out("Azure regions", _lane(run, partial(fetch_azure_region, run)), asked)
-    return _gathered("azure", asked, None, outcomes, ())
+Further = Callable[
+    [tuple[str, ...], Sequence[Document]],
+    tuple[Sequence[Outcome[Any, RegionPart]], Sequence[Gap]],
+]
 
 
 def fetch_rates(run: Run) -> Rates:
@@ -93,56 +45,6 @@ def fetch_rates(run: Run) -> Rates:
     return Rates(document, None)
 
 
-def list_offer_files(run: Run) -> tuple[Document, tuple[price_list.OfferFile, ...]]:
-    """Fetch the index of AWS's offer files: with credentials from the API, else the public one.
-
-    Credentials that do not work, or were given for something else, are no reason to go without
-    prices that are public.
-    """
-    if run.may_use_credentials:
-        from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - only where it is used
-
-        from connectors.aws import pricing_api  # noqa: PLC0415
-
-        try:
-            if pricing_api.has_credentials():
-                pricing = pricing_api.create_pricing_client(max_attempts=run.limits.max_attempts)
-                return pricing_api.fetch_price_list_index(
-                    pricing, landing_of(run), as_of=run.as_of, fetched_at=now()
-                )
-        except (ConnectorError, BotoCoreError) as error:
-            logger.warning("AWS's API gives no index, the public one is taken: %s", error)
-    return price_list.fetch_region_index(
-        client_of(run), run.endpoints.aws_price_list, landing_of(run), fetched_at=now()
-    )
-
-
-def fetch_aws_region(run: Run, offer_file: price_list.OfferFile) -> RegionDocuments:
-    """Land one region's offer file."""
-    document = price_list.fetch_offer_file(
-        client_of(run), offer_file, landing_of(run), fetched_at=now()
-    )
-    return RegionDocuments("aws", offer_file.region_id, (document,))
-
-
-def fetch_azure_region(run: Run, region_id: str) -> RegionDocuments:
-    """Land every page of one region's price lists, one walk a price type."""
-    landing = landing_of(run)
-    documents = tuple(
-        document
-        for price_type in AZURE_PRICE_TYPES
-        for document in retail_prices.fetch_price_list(
-            client_of(run),
-            run.endpoints.azure_retail_prices,
-            region_id,
-            price_type,
-            landing,
-            fetched_at=now(),
-        )
-    )
-    return RegionDocuments("azure", region_id, documents)
-
-
 def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Rates) -> None:
     """Save what a run was made from, so that `--from-landed` repeats it; write its recording.
 
@@ -153,7 +55,9 @@ def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Ra
     extracts = tuple(extracts)
     documents = [document for extract in extracts for document in extract.documents]
     failures = [failure for extract in extracts for failure in extract.failures]
-    documents += [document for failure in failures for document in failure.documents]
+    gaps = [gap for extract in extracts for gap in extract.gaps]
+    problems = [problem for extract in extracts for problem in extract.problems]
+    documents += [document for problem in problems for document in problem.documents]
     if rates.document is not None:
         documents.append(rates.document)
     facts = {
@@ -161,12 +65,8 @@ def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Ra
         "compared": base.compared,
         "providers": list(run.providers),
         "asked": {extract.provider: list(extract.asked) for extract in extracts},
-        # What was landed and could not be read is read again when the run is repeated.
-        "failures": [
-            {name: getattr(failure, name) for name in _FAILURE_FACTS}
-            for failure in failures
-            if not failure.documents
-        ],
+        "failures": _facts(failures, ("provider", "region_id", "error", "message")),
+        "gaps": _facts(gaps, ("provider", "region_id", "source", "error", "message")),
         "rates_failure": rates.failure,
     }
     parts = [part.key for extract in extracts for part in extract.parts]
@@ -174,31 +74,60 @@ def save_landed_run(run: Run, base: Base, extracts: Iterable[Extract], rates: Ra
     finish_recording(run)
 
 
-def _extract_landed(run: Run, provider: str, conduct: Conductor) -> Extract:
+def _facts(
+    problems: Iterable[RegionFailure | Gap], names: tuple[str, ...]
+) -> list[dict[str, str | None]]:
+    # What was landed and could not be read is read again when the run is repeated.
+    return [
+        {name: getattr(problem, name) for name in names}
+        for problem in problems
+        if not problem.documents
+    ]
+
+
+def extract_landed(
+    run: Run, provider: str, conduct: Conductor, *, further: Further | None = None
+) -> Extract:
+    """Take one provider's documents of an earlier run in place of fetching.
+
+    Args:
+        run: names the earlier run.
+        provider: whose documents.
+        conduct: runs the stages.
+        further: makes parts of the documents that are of the moment, and says which it could not.
+    """
     landed = LandingStore(run.landing).load_run(run.run_id)
-    by_region: dict[str, list[Document]] = {}
-    index = None
-    for document in landed.documents:
-        if document.provider == provider and document.region_id is None:
-            index = document
-        elif document.provider == provider and document.region_id is not None:
-            by_region.setdefault(document.region_id, []).append(document)
+    asked = tuple(landed.facts["asked"].get(provider, ()))
+    ours = [document for document in landed.documents if document.provider == provider]
+    lasting = [document for document in ours if document.source not in TONIGHT_ONLY_SOURCES]
+    price_lists: dict[str, list[Document]] = {}
+    for document in lasting:
+        if document.region_id is not None:
+            price_lists.setdefault(document.region_id, []).append(document)
     outcomes = conduct.fan_out(
         f"landed {provider} regions",
-        _lane(run, _as_landed),
-        [RegionDocuments(provider, region, tuple(by_region[region])) for region in by_region],
+        lane_of(run, as_landed),
+        [RegionDocuments(provider, region, tuple(price_lists[region])) for region in price_lists],
     )
-    return _gathered(
+    of_the_moment = [document for document in ours if document.source in TONIGHT_ONLY_SOURCES]
+    others, gaps = ((), ()) if further is None else further(asked, of_the_moment)
+    return gathered(
         provider,
-        tuple(landed.facts["asked"].get(provider, ())),
-        index,
+        asked,
         outcomes,
-        _landed_failures(landed, provider),
+        indexes=[document for document in lasting if document.region_id is None],
+        failures=_landed_failures(landed, provider),
+        further=others,
+        gaps=[
+            *(Gap(**gap) for gap in landed.facts["gaps"] if gap["provider"] == provider),
+            *gaps,
+        ],
     )
 
 
-def _as_landed(region: RegionDocuments) -> RegionDocuments:
-    return region
+def as_landed(documents: RegionDocuments) -> RegionDocuments:
+    """Give documents that are landed already to a lane that expects to fetch them."""
+    return documents
 
 
 def _landed_failures(landed: LandedRun, provider: str) -> list[RegionFailure]:
@@ -206,7 +135,8 @@ def _landed_failures(landed: LandedRun, provider: str) -> list[RegionFailure]:
     return [failure for failure in failures if failure.provider == provider]
 
 
-def _lane(run: Run, fetch: Callable[[Any], RegionDocuments]) -> Lane[Any, Any, RegionPart]:
+def lane_of(run: Run, fetch: Callable[[Any], RegionDocuments]) -> Lane[Any, Any, RegionPart]:
+    """Return the way of one item: fetch its documents, then normalise them."""
     return Lane(
         fetch_name="fetch-region",
         fetch=fetch,
@@ -221,26 +151,71 @@ def _lane(run: Run, fetch: Callable[[Any], RegionDocuments]) -> Lane[Any, Any, R
     )
 
 
-def _gathered(
+def gathered(
     provider: str,
     asked: tuple[str, ...],
-    index: Document | None,
     outcomes: Sequence[Outcome[Any, RegionPart]],
-    known_failures: Iterable[RegionFailure],
+    *,
+    indexes: Iterable[Document] = (),
+    failures: Iterable[RegionFailure] = (),
+    further: Sequence[Outcome[Any, RegionPart]] = (),
+    gaps: Iterable[Gap] = (),
 ) -> Extract:
-    parts = tuple(outcome.result for outcome in outcomes if outcome.result is not None)
-    failed = [
-        _failure(
-            provider,
-            _region_of(outcome.item),
-            outcome.error,
-            _landed_of(outcome),
+    """Put together what became of a provider's regions.
+
+    Args:
+        provider: provider of the regions.
+        asked: regions that the run wanted.
+        outcomes: what became of their price lists.
+        indexes: documents that name the regions.
+        failures: regions that are known to have failed already.
+        further: what became of spot prices and offerings.
+        gaps: what is missing of these, and of all that is published beside the price lists.
+    """
+    return Extract(
+        provider=provider,
+        asked=asked,
+        indexes=tuple(indexes),
+        parts=tuple(
+            outcome.result for outcome in (*outcomes, *further) if outcome.result is not None
+        ),
+        failures=tuple(
+            sorted([*_failed(provider, outcomes), *failures], key=lambda failure: failure.region_id)
+        ),
+        gaps=tuple(
+            sorted(
+                [*_gaps_beside(outcomes), *gaps], key=lambda gap: (gap.source, gap.region_id or "")
+            )
+        ),
+    )
+
+
+def gaps_of(provider: str, source: str, outcomes: Iterable[Outcome[Any, RegionPart]]) -> list[Gap]:
+    """Return the items of a fan-out that failed, as gaps in one of the provider's publications."""
+    return [
+        Gap(provider, _region_of(outcome.item), source, *_said(outcome.error), _landed_of(outcome))
+        for outcome in outcomes
+        if outcome.error is not None
+    ]
+
+
+def _failed(provider: str, outcomes: Iterable[Outcome[Any, RegionPart]]) -> list[RegionFailure]:
+    return [
+        RegionFailure(
+            provider, _region_of(outcome.item), *_said(outcome.error), _landed_of(outcome)
         )
         for outcome in outcomes
         if outcome.error is not None
     ]
-    failures = sorted([*failed, *known_failures], key=lambda failure: failure.region_id)
-    return Extract(provider, asked, index, parts, tuple(failures))
+
+
+def _said(error: BaseException) -> tuple[str, str]:
+    return type(error).__name__, str(error)
+
+
+def _gaps_beside(outcomes: Iterable[Outcome[Any, RegionPart]]) -> list[Gap]:
+    # A region that failed is carried over as a whole, so it has no gaps.
+    return [gap for outcome in outcomes if outcome.error is None for gap in outcome.fetched.gaps]
 
 
 def _landed_of(outcome: Outcome[Any, RegionPart]) -> tuple[Document, ...]:
@@ -249,14 +224,5 @@ def _landed_of(outcome: Outcome[Any, RegionPart]) -> tuple[Document, ...]:
     return outcome.fetched.documents if is_here else ()
 
 
-def _region_of(item: price_list.OfferFile | RegionDocuments | str) -> str:
+def _region_of(item: Any) -> Any:  # noqa: ANN401 - whatever a fan-out is over
     return item if isinstance(item, str) else item.region_id
-
-
-def _failure(
-    provider: str,
-    region_id: str,
-    error: BaseException,
-    documents: tuple[Document, ...] = (),
-) -> RegionFailure:
-    return RegionFailure(provider, region_id, type(error).__name__, str(error), documents)

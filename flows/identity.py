@@ -8,7 +8,15 @@ from pathlib import Path
 
 _PROJECT = Path(__file__).resolve().parent.parent
 
-_READS_DOCUMENTS = ("connectors/aws/wire.py", "connectors/azure/wire.py", "flows/normalize.py")
+_READS_DOCUMENTS = (
+    "connectors/aws/bulk_csv.py",
+    "connectors/aws/ec2_api.py",
+    "connectors/aws/savings_plan_wire.py",
+    "connectors/aws/spot_feed.py",
+    "connectors/aws/wire.py",
+    "connectors/azure/wire.py",
+    "flows/normalize.py",
+)
 _TURNS_THEM_INTO_PARTS = ("transforms", "warehouse/schemas")
 
 

@@ -58,12 +58,7 @@ def serialise(frame: pl.DataFrame, how: Format) -> bytes:
         frame.with_columns(_plain(frame)).write_json(buffer)
         buffer.write(b"\n")
     elif how is Format.csv:
-        lists = [
-            pl.col(name).cast(pl.List(pl.String)).list.join(" ")
-            for name, dtype in frame.schema.items()
-            if isinstance(dtype, pl.List)
-        ]
-        frame.with_columns(lists).write_csv(buffer)
+        frame.with_columns(_listed(frame)).write_csv(buffer)
     else:
         text = io.StringIO()
         Console(file=text, width=_FILE_WIDTH).print(rich_table(frame))
@@ -97,9 +92,26 @@ def as_text(value: Any) -> str:  # noqa: ANN401 - a cell of any type
         return f"{value:%Y-%m-%d %H:%M}" if (value.hour or value.minute) else f"{value:%Y-%m-%d}"
     if isinstance(value, date):
         return value.isoformat()
-    if isinstance(value, list | tuple | Sequence) and not isinstance(value, str):
-        return ", ".join(as_text(item) for item in value) or _NOTHING
+    if isinstance(value, list | tuple | dict | Sequence) and not isinstance(value, str):
+        separator, items = (" ", value.values()) if isinstance(value, dict) else (", ", value)
+        return separator.join(as_text(item) for item in items) or _NOTHING
     return str(value)
+
+
+def _listed(frame: pl.DataFrame) -> list[pl.Expr]:
+    """Spell lists in one cell: words with blanks between, structs as JSON one after the other."""
+    element = pl.element()
+    return [
+        pl.col(name)
+        .list.eval(
+            element.struct.json_encode()
+            if isinstance(dtype.inner, pl.Struct)
+            else element.cast(pl.String)
+        )
+        .list.join(" ")
+        for name, dtype in frame.schema.items()
+        if isinstance(dtype, pl.List)
+    ]
 
 
 def _plain(frame: pl.DataFrame) -> list[pl.Expr]:

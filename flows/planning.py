@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from connectors.recording import read_recording
+from flows import reference
 from flows.errors import SettingsError
 from flows.identity import code_version, fingerprint
 from flows.run import Endpoints, HttpLimits, Run
@@ -63,6 +64,8 @@ def plan_run(
         landing=settings.landing,
         endpoints=Endpoints(
             aws_price_list=settings.aws_price_list_url,
+            aws_china_price_list=settings.aws_china_price_list_url,
+            aws_spot_feed=settings.aws_spot_feed_url,
             azure_retail_prices=settings.azure_retail_prices_url,
             ecb_rates=settings.ecb_rates_url,
         ),
@@ -79,12 +82,19 @@ def plan_run(
         ),
         providers=settings.providers if landed is None else tuple(landed.facts["providers"]),
         aws_regions=settings.aws_regions,
+        has_aws_china=settings.aws_china or _names_china(settings.aws_regions),
         azure_regions=settings.azure_regions,
+        azure_currencies=settings.azure_currencies,
+        spot_lost_work_pct=settings.spot_lost_work_pct,
         accept_jumps=accept_jumps,
         accept_losses=accept_losses,
         code_version=code_version(),
         fingerprint=fingerprint(),
     )
+
+
+def _names_china(aws_regions: tuple[str, ...] | None) -> bool:
+    return not set(aws_regions or ()).isdisjoint(reference.region_ids("aws", "aws-cn"))
 
 
 def _own_clock(settings: CatalogSettings, landed: LandedRun | None) -> datetime:

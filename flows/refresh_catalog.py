@@ -16,7 +16,9 @@ from flows.candidate import assemble
 from flows.conductor import Conductor
 from flows.connections import connected
 from flows.errors import RefusedByGateError
-from flows.extract import extract_aws, extract_azure, fetch_rates, save_landed_run
+from flows.extract import fetch_rates, save_landed_run
+from flows.extract_aws import extract_aws
+from flows.extract_azure import extract_azure
 from flows.planning import plan_run, read_settings
 from flows.prefect_conductor import PrefectConductor
 from flows.progress import listener

@@ -5,6 +5,7 @@ Everything here pickles and is small: a task may run in another thread, process 
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
 from warehouse.schemas.documents import Document
@@ -15,6 +16,8 @@ class Endpoints:
     """Where the providers are asked."""
 
     aws_price_list: str
+    aws_china_price_list: str
+    aws_spot_feed: str
     azure_retail_prices: str
     ecb_rates: str
 
@@ -52,7 +55,13 @@ class Run:
     against AWS itself, and not for a recording, which anybody must be able to renew."""
     providers: tuple[str, ...]
     aws_regions: tuple[str, ...] | None
+    has_aws_china: bool
+    """Whether AWS China is asked as well: other prices, another currency, another host."""
     azure_regions: tuple[str, ...] | None
+    azure_currencies: tuple[str, ...]
+    """Currencies that Azure is asked for beside US dollars."""
+    spot_lost_work_pct: Decimal
+    """Assumption of purchase_advice, in percent."""
     accept_jumps: bool
     accept_losses: bool
     code_version: str
@@ -61,20 +70,40 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class RegionDocuments:
-    """The landed documents of one region."""
+class Gap:
+    """A document that a region goes without tonight, its price list apart, with the reason."""
 
     provider: str
-    region_id: str
+    region_id: str | None
+    """None where all regions go without."""
+    source: str
+    """Which of the provider's publications is missing."""
+    error: str
+    message: str
+    documents: tuple[Document, ...] = ()
+    """What was landed and could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionDocuments:
+    """Landed documents that become one part: a region's price lists, or its spot prices."""
+
+    provider: str
+    region_id: str | None
+    """None where one document covers all regions."""
     documents: tuple[Document, ...]
+    wanted: tuple[str, ...] = ()
+    """Regions that are read of documents which hold several."""
+    gaps: tuple[Gap, ...] = ()
+    """What could not be had beside the documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegionPart:
-    """One region, normalised: where its part is and what it holds."""
+    """One region's documents, normalised: where the part is and what it holds."""
 
     provider: str
-    region_id: str
+    region_id: str | None
     documents: tuple[Document, ...]
     key: str
     path: Path
@@ -108,16 +137,25 @@ class Extract:
     provider: str
     asked: tuple[str, ...]
     """Regions that the run wanted."""
-    index: Document | None
-    """The document that names the regions, where the provider has one."""
+    indexes: tuple[Document, ...]
+    """The documents that name the regions, where the provider has such."""
     parts: tuple[RegionPart, ...]
     failures: tuple[RegionFailure, ...]
+    """Regions whose price lists could not be had: they are carried over as a whole."""
+    gaps: tuple[Gap, ...] = ()
+    """What regions go without tonight, their price lists apart. For savings plans those of the last
+    release stand in; spot prices and offerings are of the moment, and nothing old stands in."""
+
+    @property
+    def problems(self) -> tuple[RegionFailure | Gap, ...]:
+        """Everything that could not be had."""
+        return (*self.failures, *self.gaps)
 
     @property
     def documents(self) -> tuple[Document, ...]:
         """Every document of this provider."""
-        index = () if self.index is None else (self.index,)
-        return index + tuple(document for part in self.parts for document in part.documents)
+        of_parts = tuple(document for part in self.parts for document in part.documents)
+        return self.indexes + of_parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,12 @@ def _print_failures(console: Console, refreshed: Refreshed) -> None:
                 f"[yellow]![/] {failure.provider} {failure.region_id} is {fate}: "
                 f"{escape(failure.message)}"
             )
+        for gap in extract.gaps:
+            place = gap.region_id or "all regions"
+            console.print(
+                f"[yellow]![/] {gap.provider} {place}: no {gap.source} tonight: "
+                f"{escape(gap.message)}"
+            )
     if refreshed.rates_failure:
         console.print(f"[yellow]![/] no exchange rates: {escape(refreshed.rates_failure)}")
 

@@ -2,14 +2,16 @@
 
 import os
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, StringConstraints, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 Source = Literal["recorded", "live"]
 Provider = Literal["aws", "azure"]
+Currency = Annotated[str, StringConstraints(pattern="^[A-Z]{3}$")]
 
 AWS_PRICE_LIST_URL = "https://pricing.us-east-1.amazonaws.com"
 
@@ -28,6 +30,16 @@ class CatalogSettings(BaseSettings):
     landing: Path = Field(Path("landing"), description="Folder that fetched bytes land in")
     recording: Path = Field(BUNDLED_RECORDING, description="Recording that `recorded` replays")
     aws_price_list_url: str = Field(AWS_PRICE_LIST_URL, description="AWS Price List bulk endpoint")
+    aws_china: bool = Field(
+        default=False, description="Also AWS China: its own endpoint, prices in CNY"
+    )
+    aws_china_price_list_url: str = Field(
+        "https://pricing.cn-north-1.amazonaws.com.cn", description="AWS China's bulk endpoint"
+    )
+    aws_spot_feed_url: str = Field(
+        "https://website.spot.ec2.aws.a2z.com/spot.json",
+        description="AWS's public spot feed, for runs without credentials",
+    )
     azure_retail_prices_url: str = Field(
         "https://prices.azure.com/api/retail/prices", description="Azure Retail Prices endpoint"
     )
@@ -44,6 +56,15 @@ class CatalogSettings(BaseSettings):
     azure_regions: Annotated[tuple[str, ...] | None, NoDecode] = Field(
         None, description="Azure regions, a comma list; default all that are known"
     )
+    azure_currencies: Annotated[tuple[Currency, ...], NoDecode] = Field(
+        (), description="Currencies that Azure is asked for beside USD, a comma list"
+    )
+    spot_lost_work_pct: Decimal = Field(
+        Decimal(10),
+        ge=0,
+        lt=100,
+        description="Share of spot hours whose work purchase_advice assumes to be lost, percent",
+    )
     as_of: datetime | None = Field(
         None, description="The run's clock, ISO 8601; default now, or the recording's own date"
     )
@@ -55,6 +76,14 @@ class CatalogSettings(BaseSettings):
     walk_max_attempts: int = Field(
         3, ge=1, le=10, description="Walks over one listing whose pages do not fit together"
     )
+
+    @field_validator("azure_currencies", mode="before")
+    @classmethod
+    def _other_currencies(cls, value: object) -> object:
+        if isinstance(value, str):
+            names = (name.strip().upper() for name in value.split(","))
+            return tuple(dict.fromkeys(name for name in names if name not in {"", "USD"}))
+        return value
 
     @field_validator("providers", "aws_regions", "azure_regions", mode="before")
     @classmethod

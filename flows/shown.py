@@ -11,6 +11,23 @@ from transforms.fx_rates import divide_money, newest_rate
 
 OFFER = ("operating_system", "purchase_option", "commitment_type", "term_years", "payment_option")
 
+DIFFERENCE = (
+    "kind",
+    "instance_type",
+    *OFFER,
+    "license_model",
+    "pre_installed_software",
+    "tenancy",
+    "currency",
+)
+
+_SIDES = {"published": "release", "listed": "provider"}
+_AMOUNTS = {
+    "effective_hourly_price": "per hour",
+    "upfront_fee": "upfront",
+    "valid_from": "from",
+}
+
 
 def cheapest(rows: pl.DataFrame, *, currency: str, fx_rates: pl.DataFrame) -> pl.DataFrame:
     """Show rows of cheapest_region: prices an hour, in US dollars or at the release's euro rate.
@@ -26,6 +43,8 @@ def cheapest(rows: pl.DataFrame, *, currency: str, fx_rates: pl.DataFrame) -> pl
             *OFFER,
             "scope",
             pl.concat_list("region_id", "tied_region_ids").alias("cheapest_regions"),
+            pl.col("availability_zone_id").alias("zone"),
+            pl.col("zone_count").alias("zones"),
             _price("price_usd", currency, fx_rates).alias(unit),
             _price("second_price_usd", currency, fx_rates).alias("next_price"),
             pl.col("dearest_region_id").alias("dearest_region"),
@@ -44,6 +63,7 @@ def prices(rows: pl.DataFrame) -> pl.DataFrame:
             "region_id",
             "operating_system",
             pl.col("license_model").alias("licence"),
+            pl.col("pre_installed_software").replace("none", None).alias("software"),
             "tenancy",
             *OFFER[1:],
             pl.col("availability_zone_id").alias("zone"),
@@ -52,6 +72,31 @@ def prices(rows: pl.DataFrame) -> pl.DataFrame:
             "currency",
             "valid_from",
             pl.col("price_quality").replace("ok", None),
+        )
+    )
+
+
+def differences(rows: pl.DataFrame) -> pl.DataFrame:
+    """Show differences between a release and a provider: what the one says and the other."""
+    is_plain = rows.select(
+        pl.all_horizontal(
+            pl.col(f"{side}_hourly_rate").eq_missing(pl.col(f"{side}_effective_hourly_price"))
+            for side in _SIDES
+        ).all()
+    ).item()
+    hourly = {} if is_plain else {"hourly_rate": "hourly"}
+    return _without_empty(
+        rows.select(
+            "region_id",
+            # Words, for these may then take two lines.
+            pl.col("kind").str.replace_all("_", " "),
+            *DIFFERENCE[1:],
+            *(
+                pl.col(f"{side}_{name}").alias(f"{shown} {word}")
+                for side, shown in _SIDES.items()
+                for name, word in {**hourly, **_AMOUNTS}.items()
+            ),
+            pl.col("difference_pct").round(2).alias("difference pct"),
         )
     )
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from recording import aws_savings_plans
 from support.encode_aws import (
     ALLOCATED_RESERVATION,
     CAPACITY_BLOCK,
@@ -41,6 +42,7 @@ from support.encode_aws import (
     free_trial_row,
     on_demand_row,
     plain_text,
+    reserved_host_product,
 )
 
 if TYPE_CHECKING:
@@ -52,6 +54,8 @@ if TYPE_CHECKING:
 PRICES = "aws/prices/vantage_tidy_all-regions_all-os_2026-07-05.parquet"
 DEDICATED_PRICES = "aws/prices/karpenter_ondemand_latest.csv"
 IRELAND_2023 = "aws/prices/AmazonEC2_eu-west-1_ondemand_all-skus_2023-02-23.csv.gz"
+TWELVE_TERMS = "aws/bulk/AmazonEC2_global_index_sample_20250912225308.csv"
+TWELVE_TERMS_SKU = "2223B6PCG6QAUYY6"
 PARIS_2020 = "aws/bulk/AmazonEC2_eu-west-3_ebs_slice_20201019204802.csv"
 
 PUBLISHED_AT = "2026-07-05T00:00:00Z"
@@ -120,7 +124,8 @@ class Offer:
     family: str
     type_number: int
     prices: Mapping[str, Decimal]
-    upfront: Mapping[int, Decimal]
+    upfront: Mapping[str, Mapping[int, Decimal]]
+    """By system, then by years: the fee of the standard reservation that is paid upfront."""
     dedicated_price: Decimal | None
 
     @property
@@ -136,11 +141,14 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place, its number, which is part of its SKUs, and whether all its rows are wanted."""
+    """A place, its number, which is part of its SKUs, and what is wanted of it."""
 
     place: Place
     number: int
     is_in_full: bool
+    has_all_reservations: bool
+    known_skus: Mapping[tuple[str, str], str]
+    """AWS's own SKUs, where they are known, by usage type and operation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +157,7 @@ class Curiosities:
 
     free_ebs_types: frozenset[str]
     paris_storage: tuple[Row, ...]
+    tokyo_terms: tuple[Row, ...]
 
 
 def read_offer_rows(
@@ -160,9 +169,11 @@ def read_offer_rows(
         LookupError: a region or zone of the price table is missing in `places`.
     """
     prices = pl.read_parquet(data / PRICES)
-    locations = _read_locations(places, prices, selection)
+    locations = _read_locations(places, prices, selection, aws_savings_plans.read_skus(data))
     offers = _read_offers(prices, _read_dedicated_prices(data), selection)
-    curiosities = Curiosities(_read_free_ebs_types(data), _read_paris_storage(data))
+    curiosities = Curiosities(
+        _read_free_ebs_types(data), _read_paris_storage(data), _read_tokyo_terms(data)
+    )
     for region_id, location in locations.items():
         rows = list(_place_rows(location, offers[region_id], curiosities))
         # AWS sorts its file by SKU.
@@ -184,6 +195,8 @@ def _place_rows(location: Location, offers: list[Offer], curiosities: Curiositie
         if region_id == "eu-west-1" and offer.instance_type in curiosities.free_ebs_types:
             yield _free_ebs_row(location, offer)
     yield from _host_rows(location, offers)
+    if region_id == "ap-northeast-1":
+        yield from curiosities.tokyo_terms
     yield _data_transfer_row(location)
     if location.place.location_type == "AWS Region":
         yield free_trial_row(EFFECTIVE_DATE)
@@ -227,15 +240,17 @@ def _used_and_reserved_capacity(
 def _reserved_rows(location: Location, offer: Offer) -> Iterator[Row]:
     if not (offer.is_accelerated or location.is_in_full):
         return
-    product = compute_product(
-        location.place,
-        offer.machine,
-        LINUX,
-        ON_DEMAND,
-        sku=_sku(location, offer, LINUX, ON_DEMAND),
-    )
-    for years, fee in offer.upfront.items():
-        yield from all_upfront_rows(product, fee, years=years, effective_date=EFFECTIVE_DATE)
+    for system in _SOFTWARE if location.has_all_reservations else ("linux",):
+        software = _SOFTWARE[system]
+        product = compute_product(
+            location.place,
+            offer.machine,
+            software,
+            ON_DEMAND,
+            sku=_sku(location, offer, software, ON_DEMAND),
+        )
+        for years, fee in offer.upfront.get(system, {}).items():
+            yield from all_upfront_rows(product, fee, years=years, effective_date=EFFECTIVE_DATE)
 
 
 def _dedicated_rows(location: Location, offer: Offer) -> Iterator[Row]:
@@ -274,13 +289,25 @@ def _host_rows(location: Location, offers: list[Offer]) -> Iterator[Row]:
             for column in ("Current Generation", "Instance Family", "Physical Processor")
             if column in offer.machine
         }
-        sku = f"SYN{location.number:03d}H{offer.type_number:04d}HOST0"
+        usage_type = location.place.usage(f"HostUsage:{family}")
+        sku = location.known_skus.get(
+            (usage_type, LINUX.operation), f"SYN{location.number:03d}H{offer.type_number:04d}HOST0"
+        )
+        product = dedicated_host_product(location.place, shared_by_family, family, sku=sku)
         yield on_demand_row(
-            dedicated_host_product(location.place, shared_by_family, family, sku=sku),
+            product,
             price,
             f"${plain_text(price)} per {family} Dedicated Host Hour",
             effective_date=EFFECTIVE_DATE,
         )
+        reserved = reserved_host_product(
+            location.place,
+            shared_by_family,
+            family,
+            sku=f"SYN{location.number:03d}H{offer.type_number:04d}HOSTR",
+        )
+        for years, fee in offer.upfront.get("dedicated", {}).items():
+            yield from all_upfront_rows(reserved, fee, years=years, effective_date=EFFECTIVE_DATE)
 
 
 def _free_ebs_row(location: Location, offer: Offer) -> Row:
@@ -330,7 +357,9 @@ def _row(
 
 
 def _sku(location: Location, offer: Offer, software: Software, billing: Billing) -> str:
-    return (
+    usage_type = location.place.usage(f"{billing.usage_kind}:{offer.instance_type}")
+    known = location.known_skus.get((usage_type, software.operation))
+    return known or (
         f"SYN{location.number:03d}{offer.type_number:04d}"
         f"{_SYSTEM_CODES[software.operating_system]}{_SQL_CODES[software.pre_installed]}"
         f"{_LICENSE_CODES[software.license_model]}{_BILLING_CODES[billing]}"
@@ -338,7 +367,10 @@ def _sku(location: Location, offer: Offer, software: Software, billing: Billing)
 
 
 def _read_locations(
-    places: Path, prices: pl.DataFrame, selection: AwsSelection
+    places: Path,
+    prices: pl.DataFrame,
+    selection: AwsSelection,
+    known_skus: Mapping[tuple[str, str], str],
 ) -> dict[str, Location]:
     """Read the places to encode. Their numbers count all places of the price table."""
     numbers = {
@@ -347,17 +379,20 @@ def _read_locations(
     }
     with places.open(encoding="utf-8", newline="") as file:
         known = {row["region_id"]: Place(**row) for row in csv.DictReader(file)}
-    wanted = {region_id for region_id in numbers if "-wl" not in region_id}
-    if wanted != known.keys():
+    if numbers.keys() != known.keys():
         raise LookupError(
             f"the places of the price table and of {places.name} differ: "
-            f"{sorted(wanted ^ known.keys())}. Bring {places.name} in line with the prices"
+            f"{sorted(numbers.keys() ^ known.keys())}. Bring {places.name} in line with the prices"
         )
     return {
         region_id: Location(
-            known[region_id], numbers[region_id], region_id in selection.regions_in_full
+            known[region_id],
+            number,
+            region_id in selection.regions_in_full,
+            region_id in selection.reservations_in_full,
+            known_skus,
         )
-        for region_id in sorted(wanted)
+        for region_id, number in numbers.items()
     }
 
 
@@ -372,12 +407,10 @@ def _read_offers(
     }
     grouped: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in prices.sort("region_code", "instance_type", "operating_system").to_dicts():
-        family = row["instance_type"].split(".")[0]
-        if _ACCELERATED.match(family) or family in selection.general_families:
+        if is_selected(row["instance_type"], selection):
             grouped[row["region_code"], row["instance_type"]].append(row)
     offers: dict[str, list[Offer]] = defaultdict(list)
     for (region_id, instance_type), rows in grouped.items():
-        linux = next((row for row in rows if row["operating_system"] == "linux"), None)
         offers[region_id].append(
             Offer(
                 machine=_machine(rows[0]),
@@ -388,11 +421,25 @@ def _read_offers(
                     for row in rows
                     if row["ondemand_usd_per_hour"]
                 },
-                upfront={} if linux is None else upfront_fees(linux),
+                upfront={row["operating_system"]: upfront_fees(row) for row in rows},
                 dedicated_price=dedicated.get((region_id, instance_type)),
             )
         )
     return offers
+
+
+def read_machines(data: Path) -> dict[str, Row]:
+    """Read the columns that describe each type of the price table."""
+    types = pl.read_parquet(data / PRICES).unique(
+        "instance_type", keep="first", maintain_order=True
+    )
+    return {row["instance_type"]: _machine(row) for row in types.to_dicts()}
+
+
+def is_selected(instance_type: str, selection: AwsSelection) -> bool:
+    """Tell whether a type is accelerated or of a family that the recording holds."""
+    family = instance_type.split(".", maxsplit=1)[0]
+    return _ACCELERATED.match(family) is not None or family in selection.general_families
 
 
 def upfront_fees(row: Mapping[str, Any]) -> dict[int, Decimal]:
@@ -462,6 +509,19 @@ def _read_paris_storage(data: Path) -> tuple[Row, ...]:
         {name: value for name, value in zip(header, line, strict=True) if value}
         | {"serviceCode": "AmazonEC2", "Region Code": "eu-west-3"}
         for line in lines[6:]
+    )
+
+
+def _read_tokyo_terms(data: Path) -> tuple[Row, ...]:
+    """Read one SKU of the published file with all its terms, word by word, with their own dates."""
+    with (data / TWELVE_TERMS).open(encoding="utf-8", newline="") as file:
+        lines = list(csv.reader(file))
+    header = lines[5]
+    rows = (dict(zip(header, line, strict=True)) for line in lines[6:])
+    return tuple(
+        {name: value for name, value in row.items() if value}
+        for row in rows
+        if row["SKU"] == TWELVE_TERMS_SKU
     )
 
 

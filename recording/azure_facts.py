@@ -129,16 +129,23 @@ class Size:
 
 
 def read_region_items(
-    data: Path, selection: AzureSelection
+    data: Path, selection: AzureSelection | None
 ) -> Iterator[tuple[str, dict[str, list[Item]]]]:
-    """Yield (region id, price type -> items), ordered by region; `data` is the data folder."""
-    table = pl.read_parquet(data / PRICES).filter(pl.col("last_updated") == SNAPSHOT)
+    """Yield (region id, price type -> items), ordered by region.
+
+    Args:
+        data: the data folder.
+        selection: which general series to take beside the N-series; None takes every size.
+    """
+    table = read_table(data)
+    series = dict(pl.read_parquet(data / SPECS).select("sku", "series").iter_rows())
     facts = _read_facts(data, table)
-    sizes = _read_sizes(data, table, selection)
     extras = _read_extra_items(data, facts)
     for region_id in sorted(facts.locations):
         items: dict[str, list[Item]] = {price_type: [] for price_type in PRICE_TYPES}
-        for size in sizes[region_id]:
+        for size in _sizes(table, region_id, series):
+            if not _is_selected(size, selection):
+                continue
             for item in _size_items(size, facts):
                 items[item["type"]].append(item)
         for item in extras.get(region_id, ()):
@@ -334,23 +341,28 @@ def _read_items(path: Path) -> list[Item]:
     return items
 
 
-def _read_sizes(
-    data: Path, table: pl.DataFrame, selection: AzureSelection
-) -> dict[str, list[Size]]:
-    series = dict(pl.read_parquet(data / SPECS).select("sku", "series").iter_rows())
-    sizes: dict[str, list[Size]] = defaultdict(list)
-    for row in table.sort("arm_region", "arm_sku").to_dicts():
-        region_id, arm_sku = row["arm_region"], row["arm_sku"]
-        name = series.get(arm_sku, "")
-        if not (_GPU_SIZE.match(arm_sku) or name in selection.general_series):
-            continue
+def read_table(data: Path) -> pl.DataFrame:
+    """Read the price table of the snapshot: a row a region and size, a column a price slot."""
+    table = pl.read_parquet(data / PRICES).filter(pl.col("last_updated") == SNAPSHOT)
+    return table.sort("arm_region", "arm_sku")
+
+
+def _sizes(table: pl.DataFrame, region_id: str, series: Mapping[str, str]) -> Iterator[Size]:
+    for row in table.filter(pl.col("arm_region") == region_id).to_dicts():
         prices = {
             column: Decimal(repr(value))
             for column, value in row.items()
             if isinstance(value, float)
         }
-        sizes[region_id].append(Size(region_id, arm_sku, name, prices))
-    return sizes
+        yield Size(region_id, row["arm_sku"], series.get(row["arm_sku"], ""), prices)
+
+
+def _is_selected(size: Size, selection: AzureSelection | None) -> bool:
+    return (
+        selection is None
+        or _GPU_SIZE.match(size.arm_sku) is not None
+        or size.series in selection.general_series
+    )
 
 
 def _read_extra_items(data: Path, facts: Facts) -> dict[str, list[Item]]:

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.aws.price_list import fetch_offer_file, fetch_region_index
+from connectors.aws.savings_plans import fetch_savings_plan_file, fetch_savings_plan_index
+from connectors.aws.spot_feed import fetch_spot_feed
 from connectors.azure.retail_prices import fetch_price_list
 from connectors.ecb import fetch_reference_rates
 from connectors.http_client import HttpClient, HttpPolicy
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 
 AWS_URL = "https://pricing.us-east-1.amazonaws.com"
+AWS_CHINA_URL = "https://pricing.cn-north-1.amazonaws.com.cn"
+AWS_SPOT_FEED_URL = "https://website.spot.ec2.aws.a2z.com/spot.json"
 AZURE_URL = "https://prices.azure.com/api/retail/prices"
 ECB_URL = "https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml"
 
@@ -63,7 +67,13 @@ def build(data: Path, directory: Path) -> None:
         as_of=AS_OF,
         now=lambda: AS_OF,
         description=DESCRIPTION,
-        notes=notes_by_url(aws_url=AWS_URL, azure_url=AZURE_URL, ecb_url=ECB_URL),
+        notes=notes_by_url(
+            aws_url=AWS_URL,
+            aws_china_url=AWS_CHINA_URL,
+            aws_spot_url=AWS_SPOT_FEED_URL,
+            azure_url=AZURE_URL,
+            ecb_url=ECB_URL,
+        ),
     )
     policy = HttpPolicy(max_attempts=1)
     with (
@@ -89,6 +99,13 @@ def _fetch_everything(
     _, offer_files = fetch_region_index(client, AWS_URL, landing, fetched_at=AS_OF)
     for offer_file in offer_files:
         fetch_offer_file(client, offer_file, landing, fetched_at=AS_OF)
+    _, china_files = fetch_region_index(client, AWS_CHINA_URL, landing, fetched_at=AS_OF)
+    for offer_file in china_files:
+        fetch_offer_file(client, offer_file, landing, fetched_at=AS_OF)
+    _, plan_files = fetch_savings_plan_index(client, AWS_URL, landing, fetched_at=AS_OF)
+    for plan_file in plan_files:
+        fetch_savings_plan_file(client, plan_file, landing, fetched_at=AS_OF)
+    fetch_spot_feed(client, AWS_SPOT_FEED_URL, landing, fetched_at=AS_OF)
     logger.info("fetched %d offer files", len(offer_files))
     for region_id in azure_regions:
         for price_type in PRICE_TYPES:

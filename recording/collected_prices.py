@@ -16,10 +16,16 @@ from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPResponse
 
-from recording import aws_facts, azure_facts, ecb_facts
+from recording import aws_china, aws_facts, aws_savings_plans, aws_spot, azure_facts, ecb_facts
 from support.encode_aws import encode_offer_csv, encode_region_index, offer_file_path
 from support.encode_azure import PAGE_SIZE, encode_error, encode_page, next_page_link
 from support.encode_ecb import encode_reference_rates
+from support.encode_savings_plans import (
+    encode_savings_plan_csv,
+    encode_savings_plan_index,
+    savings_plan_path,
+)
+from support.encode_spot import encode_spot_feed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +35,9 @@ if TYPE_CHECKING:
     from support.encode_azure import Item
 
 REGION_INDEX_PATH = "/offers/v1.0/aws/AmazonEC2/current/region_index.json"
+CHINA_INDEX_PATH = "/offers/v1.0/cn/AmazonEC2/current/region_index.json"
+SAVINGS_PLAN_INDEX_PATH = "/savingsPlan/v1.0/aws/AWSComputeSavingsPlan/current/region_index.json"
+SPOT_FEED_PATH = "/spot.json"
 RETAIL_PRICES_PATH = "/api/retail/prices"
 REFERENCE_RATES_PATH = "/stats/eurofxref/eurofxref-daily.xml"
 
@@ -121,6 +130,12 @@ def read_collected_prices(data: Path, places: Path, selection: Selection) -> Col
         "application/json",
         published_at,
     )
+    files |= _savings_plans(data) | _china(data, selection)
+    files[SPOT_FEED_PATH] = Body(
+        encode_spot_feed(aws_spot.read_feed_prices(data, selection.aws)),
+        "application/json",
+        published_at,
+    )
     files[REFERENCE_RATES_PATH] = Body(
         encode_reference_rates(ecb_facts.read_reference_rates(data), rate_date=ecb_facts.RATE_DATE),
         "text/xml",
@@ -131,6 +146,34 @@ def read_collected_prices(data: Path, places: Path, selection: Selection) -> Col
         for price_type, items in by_type.items()
     }
     return CollectedPrices(files, retail_items)
+
+
+def _china(data: Path, selection: Selection) -> dict[str, Body]:
+    region_id, version = aws_china.BEIJING.region_id, aws_china.VERSION
+    published_at = aws_china.PUBLISHED_AT
+    csv = encode_offer_csv(
+        aws_china.read_offer_rows(data, selection.aws), version=version, published_at=published_at
+    )
+    index = encode_region_index({region_id: version}, published_at=published_at, partition="cn")
+    modified = datetime.fromisoformat(published_at)
+    return {
+        offer_file_path(region_id, version, "csv", partition="cn"): Body(csv, "text/csv", modified),
+        CHINA_INDEX_PATH: Body(index, "application/json", modified),
+    }
+
+
+def _savings_plans(data: Path) -> dict[str, Body]:
+    region_id, version = aws_savings_plans.REGION_ID, aws_savings_plans.VERSION
+    published_at = aws_savings_plans.PUBLISHED_AT
+    csv = encode_savings_plan_csv(
+        aws_savings_plans.read_rate_rows(data), version=version, published_at=published_at
+    )
+    index = encode_savings_plan_index({region_id: version}, published_at=published_at)
+    modified = datetime.fromisoformat(published_at)
+    return {
+        savings_plan_path(region_id, version, "csv"): Body(csv, "text/csv", modified),
+        SAVINGS_PLAN_INDEX_PATH: Body(index, "application/json", modified),
+    }
 
 
 def _response(request: PreparedRequest, status: int, body: Body) -> Response:

@@ -16,6 +16,8 @@ class AwsSelection:
 
     general_families: frozenset[str]
     regions_in_full: frozenset[str]
+    reservations_in_full: frozenset[str]
+    """Regions of these where every system has its reservations, not Linux alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,7 @@ def read_selection(path: Path) -> Selection:
         AwsSelection(
             frozenset(document["aws"]["general_families"]),
             frozenset(document["aws"]["regions_in_full"]),
+            frozenset(document["aws"]["reservations_in_full"]),
         ),
         AzureSelection(frozenset(document["azure"]["general_series"])),
     )

@@ -7,13 +7,16 @@ until a better source fills them.
 Source: AWS Price List, attributes of AmazonEC2 products.
 """
 
+from functools import cache
+
 import polars as pl
 
 from warehouse.schemas.parts import INSTANCE_FACTS
 
 _SOURCE = "AWS Price List"
+_NAME_SOURCE = "the name alone"
 
-_FACTS = (
+FACT_WORDS = (
     "instance_type",
     "current_generation",
     "instance_family",
@@ -24,6 +27,7 @@ _FACTS = (
     "network_performance",
     "processor_architecture",
 )
+"""The columns of AWS_OFFER_ROWS that facts are read from."""
 
 _CATEGORIES = {
     "General purpose": "general",
@@ -37,6 +41,15 @@ _CATEGORIES = {
     "Media Accelerator Instances": "accelerated",
 }
 
+_OF_THE_HOST = (
+    "vcpu_count",
+    "memory_gib",
+    "network_gbps",
+    "local_storage_gb",
+    "is_burstable",
+    "is_bare_metal",
+)
+
 _LIFECYCLES = {"Yes": "current", "No": "previous"}
 
 _NUMBER = r"([\d,]*\d(?:\.\d+)?)"
@@ -46,19 +59,50 @@ _NETWORK = rf"^(?:Up to )?(?:(\d+)x )?{_NUMBER} (Gigabit|Megabit)$"
 
 
 def instance_facts(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return INSTANCE_FACTS of AWS_OFFER_ROWS of instances: one row a type, sorted by key.
+    """Return INSTANCE_FACTS of FACT_WORDS of instances: one row a type, sorted by key.
 
     What is not said, or not in a known form ("NA", "Low to Moderate"), is null.
     """
-    said = rows.lazy().select(_FACTS).filter(pl.col("instance_type").is_not_null()).unique()
-    parsed = _parsed()
-    unsaid = {
-        field.name: pl.lit(None, dtype=field.dtype)
-        for field in INSTANCE_FACTS.fields
-        if field.name not in parsed
-    }
-    facts = INSTANCE_FACTS.conform(said.select(**parsed, **unsaid))
+    said = rows.lazy().select(FACT_WORDS).filter(pl.col("instance_type").is_not_null()).unique()
+    facts = INSTANCE_FACTS.conform(said.select(_facts()))
     return merge_instance_facts(facts.collect(engine="in-memory"))
+
+
+def host_facts(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return INSTANCE_FACTS of FACT_WORDS of dedicated hosts: one row a family, sorted by key.
+
+    A host's instance type is a family (`m5`, `mac1`). Its vCPUs, memory and disks are those of the
+    whole host, and only sometimes said, so they are null here. A host that is named like an
+    instance type says nothing of that type.
+    """
+    is_family = ~pl.col("instance_type").str.contains(".", literal=True)
+    facts = instance_facts(rows.filter(is_family))
+    of_the_host = [pl.lit(None, dtype=facts.schema[name]).alias(name) for name in _OF_THE_HOST]
+    return facts.with_columns(of_the_host)
+
+
+def facts_of_names(listed: pl.DataFrame, *, described: pl.DataFrame) -> pl.DataFrame:
+    """Return INSTANCE_FACTS of AWS types that are priced and that no document describes, by key.
+
+    Spot prices name types without a word of what they are, and so do price lists that only have a
+    licence's or a commitment's price. Their names still say family, generation and bare metal.
+
+    Args:
+        listed: prices, with the columns provider and instance_type.
+        described: INSTANCE_FACTS of all documents.
+    """
+    unsaid = {name: pl.lit(None, dtype=pl.String) for name in FACT_WORDS if name != "instance_type"}
+    named = (
+        listed.lazy()
+        .filter(pl.col("provider") == "aws")
+        .select("provider", "instance_type")
+        .unique()
+        .join(described.lazy(), on=INSTANCE_FACTS.key, how="anti")
+        .with_columns(**unsaid)
+        .collect(engine="in-memory")
+    )
+    sources = pl.lit([_NAME_SOURCE], dtype=pl.List(pl.String))
+    return instance_facts(named).with_columns(sources=sources)
 
 
 def merge_instance_facts(facts: pl.DataFrame) -> pl.DataFrame:
@@ -85,9 +129,22 @@ def merge_instance_facts(facts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+@cache
+def _facts() -> tuple[pl.Expr, ...]:
+    """Return the columns of INSTANCE_FACTS, read off FACT_WORDS or, where these say nothing, null.
+
+    Cached, because building them takes as long as reading a small region's facts with them.
+    """
+    parsed = _parsed()
+    return tuple(
+        parsed.get(field.name, pl.lit(None, dtype=field.dtype)).alias(field.name)
+        for field in INSTANCE_FACTS.fields
+    )
+
+
 def _parsed() -> dict[str, pl.Expr]:
     instance_type = pl.col("instance_type")
-    family = instance_type.str.extract(r"^([^.]+)\.")
+    family = instance_type.str.extract(r"^([^.]+)")
     processor = pl.col("physical_processor")
     return {
         "provider": pl.lit("aws"),

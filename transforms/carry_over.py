@@ -6,22 +6,27 @@ from typing import NamedTuple
 
 import polars as pl
 
-from transforms.list_prices import add_flag, has_ended, price_key
+from transforms.list_prices import add_flag, has_ended, in_force, price_key
 from transforms.normalized import Normalized, final_counts
 from warehouse.schemas.catalog import PRICE_KEY_NOW, SOURCES
 from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, PRICE_CANDIDATES, REJECTED
 from warehouse.schemas.rules.shared import ENDED, LEFT_IN_LAST_RELEASE
 from warehouse.schemas.table import TIMESTAMP
+from warehouse.schemas.vocabulary import TONIGHT_ONLY_SOURCES
 
 
 class LastRelease(NamedTuple):
-    """The tables of a release that a region is carried over from, as they were published."""
+    """The tables of a release that a region is carried over from, as they were published.
 
-    prices: pl.DataFrame
-    announced_prices: pl.DataFrame
-    instance_types: pl.DataFrame
-    offers: pl.DataFrame
-    sources: pl.DataFrame
+    Scans of the release's files: only the rows of what is carried over are read.
+    """
+
+    prices: pl.LazyFrame
+    announced_prices: pl.LazyFrame
+    instance_types: pl.LazyFrame
+    offers: pl.LazyFrame
+    sources: pl.LazyFrame
+    rejected_rows: pl.LazyFrame
 
 
 class CarriedOver(NamedTuple):
@@ -36,16 +41,27 @@ class CarriedOver(NamedTuple):
 
 
 def carry_over(
-    last: LastRelease, *, provider: str, region_ids: Collection[str], as_of: datetime
+    last: LastRelease,
+    *,
+    provider: str,
+    region_ids: Collection[str],
+    as_of: datetime,
+    only_sources: Collection[str] | None = None,
 ) -> CarriedOver:
     """Take regions from the last release, moved on to `as_of`.
 
     Prices that have ended since are filtered as `ended`. Of those left of each price key the newest
     that is not after `as_of` stays: one that was announced in the last release and has come into
     force since replaces the one before it. Prices that start later stay announced. Dates stay the
-    provider's own. Refused rows are not carried: rows of the documents that gave no price in force
-    are counted as `left_in_last_release`, so that kept and filtered add up to the rows of the
-    document.
+    provider's own.
+
+    Refused rows are not carried, but what they said of prices still counts, as in `in_force`: where
+    the price that was announced for a date since was refused, there is none. Rows of the documents
+    that gave no price in force are counted as `left_in_last_release`, so that kept and filtered add
+    up to the rows of the document.
+
+    Spot prices of AWS and what it offers are of the moment they were asked for, so they are left
+    behind, with their documents.
 
     Args:
         last: tables of the last release.
@@ -53,6 +69,9 @@ def carry_over(
         region_ids: regions to take, compared without case. One that the last release does not
             know gives no rows: whether that is too much to miss is for the gate to say.
         as_of: moment of this release, with a time zone.
+        only_sources: sources (what a source_id begins with, as aws_savings_plans) whose documents
+            and prices are taken, where others of the regions were fetched. Types that are listed
+            without a price are then left: a document that was fetched may say otherwise.
 
     Returns:
         Instance facts are those of the last release for the types that are carried: use them for
@@ -61,13 +80,18 @@ def carry_over(
     is_ours = (pl.col("provider") == provider) & pl.col("region_id").str.to_lowercase().is_in(
         [region_id.lower() for region_id in region_ids]
     )
-    listed = pl.concat([last.prices.filter(is_ours), last.announced_prices.filter(is_ours)])
+    source = pl.col("source_id").str.extract("^([^/]*)")
+    is_asked = pl.lit(value=True) if only_sources is None else source.is_in(list(only_sources))
+    is_carried = is_ours & is_asked & ~source.is_in(TONIGHT_ONLY_SOURCES)
+    is_unpriced = ~pl.col("price_status").is_in(["priced", "not_published"])
+
+    sources = last.sources.filter(is_carried).collect().sort(SOURCES.key)
+    listed = pl.concat([last.prices, last.announced_prices]).filter(is_carried).collect()
+    refused = last.rejected_rows.filter(is_ours).select(REJECTED.columns).collect()
+    listings = last.offers.filter(is_ours, is_unpriced, only_sources is None).collect()
     is_over = has_ended(as_of)
-    prices = _moved_on(listed.filter(~is_over), as_of).with_columns(add_flag("carried_over"))
-    sources = last.sources.filter(is_ours).sort(SOURCES.key)
-    listings = last.offers.filter(
-        is_ours, ~pl.col("price_status").is_in(["priced", "not_published"])
-    )
+    now = in_force(_moved_on(listed.filter(~is_over), as_of), rejected=refused, as_of=as_of)
+    prices = pl.concat([now.prices, now.announced]).with_columns(add_flag("carried_over"))
     part = Normalized(
         prices=prices,
         rejected=REJECTED.empty(),
@@ -79,24 +103,23 @@ def carry_over(
 
 
 def _moved_on(listed: pl.DataFrame, as_of: datetime) -> pl.DataFrame:
-    moment = pl.lit(as_of, dtype=TIMESTAMP)
-    is_due = pl.col("valid_from") <= moment
-    due = listed.filter(is_due)
-    is_newest = pl.col("valid_from") == pl.col("valid_from").max().over(price_key(PRICE_KEY_NOW))
-    return pl.concat([due.filter(is_newest), listed.filter(~is_due)]).select(
-        PRICE_CANDIDATES.columns
-    )
+    """Leave out what was replaced since: to `in_force`, two dates of AWS contradict each other."""
+    is_due = pl.col("valid_from") <= pl.lit(as_of, dtype=TIMESTAMP)
+    newest = pl.col("valid_from").max().over(price_key(PRICE_KEY_NOW))
+    due = listed.filter(is_due).filter(pl.col("valid_from") == newest)
+    return pl.concat([due, listed.filter(~is_due)]).select(PRICE_CANDIDATES.columns)
 
 
 def _facts(
-    instance_types: pl.DataFrame, prices: pl.DataFrame, listings: pl.DataFrame
+    instance_types: pl.LazyFrame, prices: pl.DataFrame, listings: pl.DataFrame
 ) -> pl.DataFrame:
     type_key = pl.col("instance_type").str.to_lowercase().alias("type_key")
     carried = pl.concat([frame.select("provider", type_key) for frame in (prices, listings)])
     return (
         instance_types.with_columns(type_key)
-        .join(carried, on=["provider", "type_key"], how="semi")
+        .join(carried.lazy(), on=["provider", "type_key"], how="semi")
         .select(INSTANCE_FACTS.columns)
+        .collect()
         .sort(INSTANCE_FACTS.key)
     )
 

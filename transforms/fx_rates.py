@@ -49,9 +49,18 @@ def make_fx_rates(reference_rates: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def newest_rates(fx_rates: pl.DataFrame) -> pl.DataFrame:
+    """Return the newest rate of every currency: FX_RATES, one row a currency, sorted by it."""
+    return (
+        fx_rates.sort("currency", "rate_date")
+        .unique("currency", keep="last", maintain_order=True)
+        .select(FX_RATES.columns)
+    )
+
+
 def newest_rate(fx_rates: pl.DataFrame, currency: str) -> pl.DataFrame:
     """Return the newest rate of a currency: FX_RATES of one row, or of none where it has none."""
-    return fx_rates.filter(pl.col("currency") == currency).sort("rate_date").tail(1)
+    return newest_rates(fx_rates.filter(pl.col("currency") == currency))
 
 
 def divide_money(amount: pl.Expr, rate: pl.Expr) -> pl.Expr:

@@ -16,11 +16,15 @@ from warehouse.schemas.rules.shared import (
     AMBIGUOUS_PRICE,
     ENDED,
     EQUAL_DUPLICATE,
+    FOREIGN_REGION,
     SUPERSEDED,
+    UNKNOWN_REGION,
 )
 from warehouse.schemas.table import TIMESTAMP
 
 _CASELESS = ("region_id", "instance_type")
+
+_SKU = ("region_id", "sku_id")
 
 _AMOUNTS = ("hourly_rate", "upfront_fee", "effective_hourly_price")
 
@@ -30,10 +34,34 @@ _SOURCE_ORDER = ("source_id", "sku_id", "sku_price_id")
 
 _TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
-_NEWEST_WINS = ("azure",)
-"""Providers that list a price and those that it replaced side by side, told apart by date alone.
-AWS publishes current prices only and dates them by the publication, so with AWS two dates under
-one key are two SKUs that we cannot tell apart, not a price and its successor."""
+_QUOTED_AS = {
+    "purchase_option": "on_demand",
+    "commitment_type": None,
+    "term_years": None,
+    "payment_option": None,
+}
+"""What tells an on-demand price of Azure from the savings plans that its item quotes."""
+
+_IN_NO_SLOT = (AMBIGUOUS_PRICE.id, FOREIGN_REGION.id, UNKNOWN_REGION.id)
+"""Rules whose rows are no refused Azure listing of the region: candidates, or of another one."""
+
+_ITEM = pl.Struct(
+    dict.fromkeys(
+        (
+            "arm_sku_name",
+            "currency_code",
+            "sku_id",
+            "type",
+            "effective_start_date",
+            "effective_end_date",
+        ),
+        pl.String,
+    )
+)
+"""What of a refused Azure item names the listings that it follows, and says when it holds."""
+
+_LISTING = ("region_id", "instance_type", "currency", "sku_id", "item_type")
+"""What the listings of one Azure meter have in common, whatever their dates."""
 
 
 class Settled(NamedTuple):
@@ -79,14 +107,19 @@ def settle(prices: pl.DataFrame) -> Settled:
     `rejected` is the candidate, as JSON. That they end at different times excuses nothing: while
     both hold, nobody knows which one is charged.
 
+    A savings plan of Azure is quoted in the item of the on-demand price. Where that is refused,
+    the plans of its date are refused with it.
+
     Args:
         prices: PRICE_CANDIDATES, with all rows of each key that occurs: a region, or more.
     """
     merged = _merge(prices, price_key(PRICE_CANDIDATES.key))
+    kept, orphaned = _part_from_refused(merged.kept, merged.ambiguous)
+    ambiguous = pl.concat([merged.ambiguous, orphaned])
     moved = pl.concat(
-        [_taken(merged.equal, EQUAL_DUPLICATE.id), _taken(merged.ambiguous, AMBIGUOUS_PRICE.id)]
+        [_taken(merged.equal, EQUAL_DUPLICATE.id), _taken(ambiguous, AMBIGUOUS_PRICE.id)]
     )
-    return Settled(merged.kept, _refused(merged.ambiguous), moved_rows(moved))
+    return Settled(kept, _refused(ambiguous), moved_rows(moved))
 
 
 def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetime) -> InForce:
@@ -99,15 +132,24 @@ def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetim
     taken at their word; no recorded one shows whether Azure means it so, for Azure also leaves
     superseded listings open.
 
-    Azure: the newest date of a key that is not after `as_of` wins, older ones are filtered as
-    `superseded`. If the newest listing was refused as ambiguous, the key has no price: the one
-    before it no longer holds. AWS: the date decides nothing between two SKUs of one key that are
-    both in force, so equal ones are merged (newest stays) and different ones refused.
+    Azure, and AWS's spot prices: the newest date of a key that is not after `as_of` wins, older
+    ones are filtered as `superseded`. If the newest listing was refused, for whatever reason, the
+    key has no price: the one before it no longer holds. (A listing at $0 says nothing, and is no
+    candidate: the one before it does hold.) A savings plan of Azure is quoted in the item of the
+    on-demand price and comes and goes with it: where the newest item quotes none, or one that was
+    refused, there is none, whatever older items quote.
+
+    AWS's other prices are all current and dated by their publication, so two dates of one key are
+    two SKUs that we cannot tell apart, not a price and its successor. The date decides nothing
+    between them: equal ones are merged (newest stays) and different ones refused. Where the
+    on-demand price of SKUs is refused like this, here or by `settle`, so are their reservations and
+    savings plans, announced ones too: each would pass for the price of all these machines.
 
     Args:
         candidates: PRICE_CANDIDATES that `settle` returned, with all rows of each key that
             occurs: a region, or more.
-        rejected: REJECTED rows that `settle` returned with them; rows of other rules are ignored.
+        rejected: REJECTED rows of the same regions, of normalising and of `settle`. They are
+            evidence only: neither counted nor returned again.
         as_of: moment that is asked for, with a time zone.
     """
     moment = pl.lit(as_of, dtype=TIMESTAMP)
@@ -115,22 +157,25 @@ def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetim
     is_over = has_ended(as_of)
     is_due = pl.col("valid_from") <= moment
     listed = candidates.filter(~is_over)
-    doubted = _doubted(rejected).filter(~is_over, is_due).group_by(key).agg(doubted_from=_newest())
+    refused = _refused_candidates(rejected).filter(~is_over, is_due)
+    doubted = _doubted(refused, _slots_of_refused_items(listed, rejected, as_of=as_of))
+    slot = [f"slot_{column}" for column in PRICE_KEY_NOW]
     due = (
         listed.filter(is_due)
-        .join(doubted, left_on=key, right_on=PRICE_KEY_NOW, how="left", nulls_equal=True)
-        .select(*PRICE_CANDIDATES.columns, "doubted_from")
+        .with_columns(expr.name.prefix("slot_") for expr in _slot())
+        .join(doubted, left_on=slot, right_on=PRICE_KEY_NOW, how="left", nulls_equal=True)
     )
-    newest_wins = pl.col("provider").is_in(_NEWEST_WINS)
+    newest_wins = (pl.col("provider") == "azure") | (pl.col("purchase_option") == "spot")
 
     dated = due.filter(newest_wins)
-    is_newest = pl.col("valid_from") == _newest().over(key)
-    is_current = is_newest & (pl.col("valid_from") > pl.col("doubted_from")).fill_null(value=True)
-    current = dated.filter(is_current).drop("doubted_from")
+    is_newest = pl.col("valid_from") == pl.col("valid_from").max().over(slot)
+    is_current = is_newest & (pl.col("valid_from") >= pl.col("doubted_from")).fill_null(value=True)
+    current = dated.filter(is_current).select(PRICE_CANDIDATES.columns)
     superseded = dated.filter(~is_current)
 
     undated = due.filter(~newest_wins)
-    merged = _merge(undated.filter(pl.col("doubted_from").is_null()).drop("doubted_from"), key)
+    undoubted = undated.filter(pl.col("doubted_from").is_null())
+    merged = _merge(undoubted.select(PRICE_CANDIDATES.columns), key)
     in_doubt = undated.filter(pl.col("doubted_from").is_not_null()).with_columns(
         reason=pl.format(
             "expected one price for one key, found {} beside the rows of this key that were "
@@ -138,7 +183,11 @@ def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetim
             _described(),
         )
     )
-    ambiguous = pl.concat([merged.ambiguous, in_doubt.drop("doubted_from")])
+    ambiguous = pl.concat([merged.ambiguous, in_doubt.select(merged.ambiguous.columns)])
+    machines = _unclear_skus(refused, ambiguous)
+    unparted, orphaned = _part_from_skus(merged.kept, machines)
+    announced, orphaned_later = _part_from_skus(listed.filter(~is_due), machines)
+    ambiguous = pl.concat([ambiguous, orphaned, orphaned_later])
     moved = pl.concat(
         [
             _taken(candidates.filter(is_over), ENDED.id),
@@ -148,8 +197,8 @@ def in_force(candidates: pl.DataFrame, *, rejected: pl.DataFrame, as_of: datetim
         ]
     )
     return InForce(
-        prices=pl.concat([current, merged.kept]),
-        announced=listed.filter(~is_due),
+        prices=pl.concat([current, unparted]),
+        announced=announced,
         rejected=_refused(ambiguous),
         counts=moved_rows(moved),
     )
@@ -183,6 +232,78 @@ def add_flag(flag: str, *, where: pl.Expr | None = None) -> pl.Expr:
     if where is None:
         return flagged.alias("price_quality")
     return pl.when(where).then(flagged).otherwise(quality).alias("price_quality")
+
+
+def _slot() -> list[pl.Expr]:
+    """PRICE_KEY_NOW as `price_key` gives it, a quoted savings plan under its on-demand price."""
+    return [
+        pl.when(_is_quoted_plan()).then(pl.lit(_QUOTED_AS[name])).otherwise(column).alias(name)
+        if name in _QUOTED_AS
+        else column
+        for name, column in zip(PRICE_KEY_NOW, price_key(PRICE_KEY_NOW), strict=True)
+    ]
+
+
+def _is_quoted_plan() -> pl.Expr:
+    return pl.col("commitment_type").eq_missing("azure_compute")
+
+
+def _part_from_refused(
+    kept: pl.DataFrame, refused: pl.DataFrame
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Part rows that stay from savings plans whose on-demand price is refused.
+
+    Returns:
+        The rows that stay; the others, with the column `reason`.
+    """
+    items = refused.filter(~_is_quoted_plan()).select(*price_key(PRICE_KEY_NOW), "valid_from")
+    is_plan = _is_quoted_plan()
+    plans = kept.filter(is_plan).with_row_index("row")
+    quoted = plans.select(*_slot(), "valid_from", "row")
+    orphans = quoted.join(items, on=items.columns, how="semi", nulls_equal=True)["row"].implode()
+    is_orphan = pl.col("row").is_in(orphans)
+    return (
+        pl.concat([kept.filter(~is_plan), plans.filter(~is_orphan).drop("row")]),
+        plans.filter(is_orphan)
+        .drop("row")
+        .with_columns(
+            reason=pl.format(
+                "expected one on-demand price to quote this savings plan, found several that were "
+                "refused, and with them {}: see there which attribute tells them apart",
+                _described(),
+            )
+        ),
+    )
+
+
+def _unclear_skus(*refused: pl.DataFrame) -> pl.DataFrame:
+    """Return the SKUs of AWS whose on-demand price is refused: region_id and sku_id, as joined."""
+    is_machine = (pl.col("provider") == "aws") & (pl.col("purchase_option") == "on_demand")
+    return pl.concat(rows.filter(is_machine).select(price_key(_SKU)) for rows in refused)
+
+
+def _part_from_skus(prices: pl.DataFrame, skus: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Part prices that stay from commitments to a machine that cannot be told from another.
+
+    Returns:
+        The prices that stay; the others, with the column `reason`.
+    """
+    is_commitment = (pl.col("provider") == "aws") & pl.col("purchase_option").is_in(
+        ["reserved", "savings_plan"]
+    )
+    commitments = prices.filter(is_commitment)
+    sku = price_key(_SKU)
+    return (
+        pl.concat([prices.filter(~is_commitment), commitments.join(skus, on=sku, how="anti")]),
+        commitments.join(skus, on=sku, how="semi").with_columns(
+            reason=pl.format(
+                "expected one on-demand price of the machine that this commitment is for, found "
+                "several of its key that were refused, and with them {}: see there which attribute "
+                "tells them apart",
+                _described(),
+            )
+        ),
+    )
 
 
 def _merge(candidates: pl.DataFrame, key: list[pl.Expr]) -> _Merged:
@@ -241,18 +362,84 @@ def _refused(ambiguous: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _doubted(rejected: pl.DataFrame) -> pl.DataFrame:
-    columns = (*PRICE_CANDIDATES.key, "valid_to")
-    dated_key = pl.Struct({name: PRICE_CANDIDATES.field(name).dtype for name in columns})
+def _refused_candidates(rejected: pl.DataFrame) -> pl.DataFrame:
+    """Read what was refused as ambiguous: the key of PRICE_CANDIDATES, valid_to and sku_id."""
+    columns = (*PRICE_CANDIDATES.key, "valid_to", "sku_id")
+    named = pl.Struct({name: PRICE_CANDIDATES.field(name).dtype for name in columns})
     return (
         rejected.filter(pl.col("rule") == AMBIGUOUS_PRICE.id)
-        .select(pl.col("row").str.json_decode(dated_key))
+        .select(pl.col("row").str.json_decode(named))
         .unnest("row")
     )
 
 
-def _newest() -> pl.Expr:
-    return pl.col("valid_from").max()
+def _slots_of_refused_items(
+    listed: pl.DataFrame, rejected: pl.DataFrame, *, as_of: datetime
+) -> pl.DataFrame:
+    """Find the slots whose listings a refused Azure item follows: the slot, and doubted_from.
+
+    What was wrong with an item may be what names its slot, so the slot is that of the listings
+    with the same skuId. It names a product, size, tier and term in a region: in 33,803 recorded
+    meters it is one to one with product and name. Only Dev/Test shares it with pay-as-you-go.
+    A refused savings plan comes with its item too, which is a listing itself: it changes nothing.
+    """
+    items = _refused_items(rejected, as_of=as_of)
+    item_type = (
+        pl.when(pl.col("purchase_option") == "reserved")
+        .then(pl.lit("Reservation"))
+        .when(pl.col("license_model") == "byol")
+        .then(pl.lit("DevTestConsumption"))
+        .otherwise(pl.lit("Consumption"))
+    )
+    return (
+        # Of millions of prices, the few that can match at all.
+        listed.filter(
+            pl.col("provider") == "azure", pl.col("sku_id").is_in(items["sku_id"].implode())
+        )
+        .with_columns(item_type=item_type)
+        .join(items, left_on=price_key(_LISTING), right_on=_LISTING)
+        .select(*_slot(), "doubted_from")
+    )
+
+
+def _refused_items(rejected: pl.DataFrame, *, as_of: datetime) -> pl.DataFrame:
+    """Read the Azure items that were refused and would hold at `as_of`: _LISTING, doubted_from.
+
+    One without a readable start is none of them. One without a readable end holds.
+    """
+    start, end = (
+        pl.col(f"effective_{name}_date").str.to_datetime(
+            _TIME_FORMAT, time_unit="us", time_zone="UTC", strict=False
+        )
+        for name in ("start", "end")
+    )
+    return (
+        rejected.filter(pl.col("provider") == "azure", ~pl.col("rule").is_in(_IN_NO_SLOT))
+        .select("region_id", pl.col("row").str.json_decode(_ITEM))
+        .unnest("row")
+        .select(
+            "region_id",
+            "sku_id",
+            instance_type=pl.col("arm_sku_name").str.strip_chars(),
+            currency="currency_code",
+            item_type="type",
+            doubted_from=start,
+            valid_to=end,
+        )
+        .filter(pl.col("doubted_from") <= pl.lit(as_of, dtype=TIMESTAMP), ~has_ended(as_of))
+        .select(*price_key(_LISTING), "doubted_from")
+    )
+
+
+def _doubted(refused: pl.DataFrame, slots: pl.DataFrame) -> pl.DataFrame:
+    """Say since when a slot has a refused listing: PRICE_KEY_NOW, doubted_from.
+
+    Prices of before no longer hold. At that very moment `settle` leaves none beside those that it
+    refuses, and what an item was refused for says nothing against another one of its date.
+    """
+    # Refused plans match no slot, and need not: the item that quotes one is the newest of its slot.
+    keys = refused.select(*price_key(PRICE_KEY_NOW), doubted_from="valid_from")
+    return pl.concat([keys, slots]).group_by(PRICE_KEY_NOW).agg(pl.col("doubted_from").max())
 
 
 def _taken(rows: pl.DataFrame, rule: str) -> pl.DataFrame:

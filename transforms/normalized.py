@@ -14,6 +14,7 @@ from transforms.errors import RowsNotConservedError, UnregisteredRuleError
 from warehouse.schemas.parts import (
     INSTANCE_FACTS,
     LISTINGS,
+    OFFERINGS,
     PRICE_CANDIDATES,
     REJECTED,
     ROW_COUNTS,
@@ -29,6 +30,11 @@ _OUTCOME_OF: dict[str | None, str] = {None: "kept"} | {
     if rule.kind in _OUTCOME_OF_KIND
 }
 
+_OUTCOMES = pl.DataFrame(
+    {"rule": _OUTCOME_OF.keys(), "outcome": _OUTCOME_OF.values()},
+    schema={"rule": pl.String, "outcome": pl.String},
+)
+
 _REASON_OF = {rule_id: rule.reason for rule_id, rule in RULE.items()}
 
 
@@ -36,22 +42,26 @@ class Normalized(NamedTuple):
     """One block, page or region after normalisation: the tables of `warehouse.schemas.parts`.
 
     prices: PRICE_CANDIDATES of every date. rejected: REJECTED. counts: ROW_COUNTS; kept is the
-    number of rows of `prices`. instance_facts: INSTANCE_FACTS. listings: LISTINGS.
+    number of rows of `prices`. instance_facts: INSTANCE_FACTS. listings: LISTINGS. offerings:
+    OFFERINGS.
     """
 
     prices: pl.DataFrame
     rejected: pl.DataFrame
     counts: pl.DataFrame
-    instance_facts: pl.DataFrame
-    listings: pl.DataFrame
+    instance_facts: pl.DataFrame = INSTANCE_FACTS.empty()
+    listings: pl.DataFrame = LISTINGS.empty()
+    offerings: pl.DataFrame = OFFERINGS.empty()
 
 
-_TABLES = (PRICE_CANDIDATES, REJECTED, ROW_COUNTS, INSTANCE_FACTS, LISTINGS)
+_TABLES = (PRICE_CANDIDATES, REJECTED, ROW_COUNTS, INSTANCE_FACTS, LISTINGS, OFFERINGS)
 """What each field of Normalized holds, in the same order."""
+
+_EMPTY = Normalized(*(table.empty() for table in _TABLES))
 
 
 def combine(parts: Iterable[Normalized]) -> Normalized:
-    """Put blocks, pages or regions together; of no parts, five empty tables.
+    """Put blocks, pages or regions together; of no parts, empty tables.
 
     Prices and refused rows are stacked, counts added up. Facts and listings that several parts
     repeat word for word appear once; facts that contradict each other stay side by side, for
@@ -61,13 +71,17 @@ def combine(parts: Iterable[Normalized]) -> Normalized:
     Raises:
         polars.exceptions.PolarsError: a part's frame has not its table's columns and types.
     """
-    empty = Normalized(*(table.empty() for table in _TABLES))
-    stacked = Normalized(*map(pl.concat, zip(empty, *parts, strict=True)))
+    stacked = Normalized(*map(pl.concat, zip(_EMPTY, *parts, strict=True)))
     return stacked._replace(
         counts=_sum_counts(stacked.counts),
-        instance_facts=stacked.instance_facts.unique().sort(pl.all()),
-        listings=stacked.listings.unique().sort(pl.all()),
+        instance_facts=_distinct(stacked.instance_facts, pl.all()),
+        listings=_distinct(stacked.listings, pl.all()),
+        offerings=_distinct(stacked.offerings, pl.col(OFFERINGS.key)),
     )
+
+
+def _distinct(rows: pl.DataFrame, order: pl.Expr) -> pl.DataFrame:
+    return rows if rows.is_empty() else rows.unique().sort(order)
 
 
 def first_rule(checks: Sequence[tuple[Rule, pl.Expr]]) -> pl.Expr:
@@ -111,6 +125,8 @@ def moved_rows(moved: pl.DataFrame) -> pl.DataFrame:
     Raises:
         UnregisteredRuleError: a rule is not in the registry, or neither filters nor rejects.
     """
+    if moved.is_empty():
+        return ROW_COUNTS.empty()
     taken = moved.group_by("source_id", "rule").len("rows").cast({"rows": pl.Int64})
     given = taken.with_columns(rule=pl.lit(None, dtype=pl.String), rows=-pl.col("rows"))
     return _as_counts(pl.concat([taken, given]))
@@ -131,24 +147,22 @@ def final_counts(counts: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _as_counts(counted: pl.DataFrame) -> pl.DataFrame:
-    outcomes = pl.DataFrame(
-        {"rule": _OUTCOME_OF.keys(), "outcome": _OUTCOME_OF.values()},
-        schema={"rule": pl.String, "outcome": pl.String},
-    )
-    named = counted.join(outcomes, on="rule", how="left", nulls_equal=True, validate="m:1")
-    strangers = named.filter(pl.col("outcome").is_null())["rule"].unique().sort()
-    if not strangers.is_empty():
+    named = counted.join(_OUTCOMES, on="rule", how="left", nulls_equal=True, validate="m:1")
+    if named["outcome"].null_count():
+        strangers = named.filter(pl.col("outcome").is_null())["rule"].unique().sort()
         raise UnregisteredRuleError(tuple(strangers))
     return _sum_counts(named.with_columns(pl.col("rows").cast(pl.Int64)))
 
 
 def _sum_counts(counts: pl.DataFrame) -> pl.DataFrame:
     return (
-        counts.group_by(ROW_COUNTS.key)
+        counts.lazy()
+        .group_by(ROW_COUNTS.key)
         .agg(pl.col("rows").sum())
         .filter(pl.col("rows") != 0)
         .select(ROW_COUNTS.columns)
         .sort(ROW_COUNTS.key)
+        .collect(engine="in-memory")
     )
 
 
@@ -176,6 +190,8 @@ def rejected_frame(
         row_columns: columns that make up `row`, in the order in which they are written.
         table: table that the rows were meant for.
     """
+    if isinstance(rows, pl.DataFrame) and rows.is_empty():
+        return REJECTED.empty()
     return (
         rows.lazy()
         .select(

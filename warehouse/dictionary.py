@@ -82,6 +82,11 @@ def _type_names(dtype: Any) -> tuple[str, str]:  # noqa: ANN401 - as above
     if isinstance(dtype, pl.List):
         sql, parquet = _type_names(dtype.inner)
         return f"{sql}[]", f"LIST<{parquet}>"
+    if isinstance(dtype, pl.Struct):
+        members = {field.name: _type_names(field.dtype) for field in dtype.fields}
+        in_sql = ", ".join(f"{name} {sql}" for name, (sql, _) in members.items())
+        in_parquet = ", ".join(f"{name} {parquet}" for name, (_, parquet) in members.items())
+        return f"STRUCT({in_sql})", f"STRUCT<{in_parquet}>"
     raise TypeError(f"{dtype} is none of the published types; name it in warehouse/dictionary.py")
 
 

@@ -15,16 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
-from connectors.aws.price_list import INDEX_SOURCE, SERVICE_CODE, OfferFile, version_time
-from connectors.errors import (
-    ConnectorError,
-    RateLimitedError,
-    SourceRejectedError,
-    SourceUnavailableError,
-    WireFormatError,
-)
+from connectors.aws.aws_errors import translated_errors
+from connectors.aws.bulk_files import OfferFile, version_time
+from connectors.aws.price_list import INDEX_SOURCE, SERVICE_CODE
+from connectors.errors import WireFormatError
 from connectors.landing import Landing
 from connectors.urls import canonical_url
 from warehouse.schemas.documents import Document
@@ -37,8 +32,6 @@ logger = logging.getLogger(__name__)
 ENDPOINT_REGION = "us-east-1"
 
 _FORMAT = "csv"
-_THROTTLED = frozenset({"ThrottlingException", "Throttling", "TooManyRequestsException"})
-_FIRST_SERVER_ERROR = 500
 
 
 def has_credentials() -> bool:
@@ -76,12 +69,10 @@ def fetch_price_list_index(
             pricing:GetPriceListFileUrl).
         WireFormatError: no price list, or one without a CSV file.
     """
-    try:
+    with translated_errors("the Price List API", source=INDEX_SOURCE):
         listed = sorted(
             _list_with_urls(pricing, as_of, currency), key=lambda item: str(item["RegionCode"])
         )
-    except (ClientError, BotoCoreError) as exc:
-        raise _translated(exc) from exc
     if not listed:
         raise WireFormatError(
             f"expected price lists of {SERVICE_CODE} in {currency} at {as_of:%Y-%m-%d}, got none",
@@ -140,21 +131,4 @@ def _offer_file(item: dict[str, Any]) -> OfferFile:
         url=item["Url"],
         version=version,
         published_at=version_time(version) if version else None,
-    )
-
-
-def _translated(exc: ClientError | BotoCoreError) -> ConnectorError:
-    if not isinstance(exc, ClientError):
-        return SourceUnavailableError(
-            f"no answer from the Price List API ({type(exc).__name__}: {exc})", source=INDEX_SOURCE
-        )
-    code = exc.response.get("Error", {}).get("Code", "")
-    status = exc.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    if code in _THROTTLED:
-        return RateLimitedError(f"the Price List API says {exc}", source=INDEX_SOURCE)
-    if status >= _FIRST_SERVER_ERROR:
-        return SourceUnavailableError(f"the Price List API says {exc}", source=INDEX_SOURCE)
-    return SourceRejectedError(
-        f"the Price List API says {exc}; check credentials and rights, or run without them",
-        status=status,
     )

@@ -33,7 +33,9 @@ MAX_PAGES = 500
 _SKIP = "$skip"
 # Never sent: the API puts $top=0 into the link that follows, and then refuses it.
 _TOP = "$top"
-_CURRENCY = "USD"
+_CURRENCY = "currencyCode"
+_USD = "USD"
+_CURRENCY_PLACE = 3
 _DIGEST_BYTES = 16
 
 
@@ -49,6 +51,7 @@ def fetch_price_list(
     landing: Landing,
     *,
     fetched_at: datetime,
+    currency: str = _USD,
     max_pages: int = MAX_PAGES,
 ) -> tuple[Document, ...]:
     """Walk and land the list prices of virtual machines of one region and price type.
@@ -60,21 +63,27 @@ def fetch_price_list(
         price_type: Consumption, DevTestConsumption or Reservation.
         landing: where pages go.
         fetched_at: the time of this walk.
+        currency: ISO 4217 code to list prices in. Microsoft sells by US dollars; what it lists in
+            others is converted at a rate of the month, and rounded.
         max_pages: an endless listing is noticed here.
 
     Returns:
         One document a page, in order. A listing without prices is one document without items.
+        Their source_id is azure_retail_prices/<region>/<price type>/<page>, in another currency
+        than US dollars azure_retail_prices/<region>/<price type>/<currency>/<page>.
 
     Raises:
         UnstableListingError: the pages do not fit together; walk again.
-        WireFormatError: a page, or a link, is not as the API documents it.
+        WireFormatError: a page, or a link, is not as the API documents it; or the prices are in
+            another currency than was asked for.
         ConnectorError: see `HttpClient.read`.
     """
     listing = f"{SOURCE}/{region_id}/{price_type}"
+    if currency != _USD:
+        listing = f"{listing}/{currency}"
+    pages = walk_pages(client, base_url, _query(region_id, price_type, currency), listing)
     documents: list[Document] = []
-    for number, (answer, envelope) in enumerate(
-        _walk(client, base_url, _query(region_id, price_type), listing), start=1
-    ):
+    for number, (answer, envelope) in enumerate(pages, start=1):
         if number > max_pages:
             raise WireFormatError(
                 f"expected at most {max_pages} pages, and there are more: the listing does not "
@@ -87,9 +96,7 @@ def fetch_price_list(
     return tuple(documents)
 
 
-def _query(region_id: str, price_type: str) -> dict[str, str]:
-    # No currency: US dollars are the default, the only prices that Microsoft sells by, and a
-    # currencyCode inside the filter gives some callers an empty list.
+def _query(region_id: str, price_type: str, currency: str) -> dict[str, str]:
     terms = {
         "serviceName": "Virtual Machines",
         "armRegionName": region_id,
@@ -97,13 +104,24 @@ def _query(region_id: str, price_type: str) -> dict[str, str]:
     }
     quoted = {name: value.replace("'", "''") for name, value in terms.items()}
     condition = " and ".join(f"{name} eq '{value}'" for name, value in quoted.items())
-    return {"api-version": API_VERSION, "$filter": condition}
+    query = {"api-version": API_VERSION, "$filter": condition}
+    # US dollars are the default. A currencyCode inside the filter gives some callers an empty list.
+    return query if currency == _USD else query | {_CURRENCY: currency}
 
 
-def _walk(
+def currency_of(source_id: str) -> str:
+    """Tell from the source_id of a page in which currency it was asked for."""
+    scope = source_id.split("/")
+    return scope[_CURRENCY_PLACE] if len(scope) > _CURRENCY_PLACE + 1 else _USD
+
+
+def walk_pages(
     client: HttpClient, base_url: str, query: dict[str, str], listing: str
 ) -> Iterator[tuple[Answer, PageEnvelope]]:
-    """Yield each page that fits to those before it."""
+    """Yield each page that fits to those before it.
+
+    Raises: see `fetch_price_list`.
+    """
     url: str | None = with_query(base_url, query)
     asked: set[str] = set()
     seen_items: set[bytes] = set()
@@ -114,7 +132,7 @@ def _walk(
         # A body that is no page is fetched again by the client: it is never "no prices".
         answer = client.get(url, check=partial(read_page_envelope, source_id=source))
         envelope = read_page_envelope(answer.body, source)
-        _check_envelope(envelope, source, url)
+        _check_envelope(envelope, query.get(_CURRENCY, _USD), source, url)
         _check_items(answer.body, seen_items, source, url)
         seen_count += envelope.items_count
         url = _next_url(envelope.next_page_link, base_url, query, source)
@@ -123,11 +141,11 @@ def _walk(
         yield answer, envelope
 
 
-def _check_envelope(envelope: PageEnvelope, source: str, url: str) -> None:
-    if envelope.billing_currency != _CURRENCY:
+def _check_envelope(envelope: PageEnvelope, currency: str, source: str, url: str) -> None:
+    if envelope.billing_currency != currency:
         raise WireFormatError(
-            f"expected prices in {_CURRENCY}, got {envelope.billing_currency}; ask without a "
-            "currencyCode",
+            f"expected prices in {currency}, got {envelope.billing_currency}: the API does not "
+            "list that currency, or its query parameter currencyCode has changed",
             source=source,
             url=canonical_url(url),
             field="BillingCurrency",

@@ -23,6 +23,7 @@ import pyarrow as pa
 
 from connectors.errors import WireFormatError
 from warehouse.schemas.raw import AZURE_RETAIL_ITEMS
+from warehouse.schemas.rules.azure import LARGEST_AMOUNT
 from warehouse.schemas.table import PRICE
 
 logger = logging.getLogger(__name__)
@@ -31,6 +32,7 @@ _SCHEMA = AZURE_RETAIL_ITEMS.schema
 
 _PLAIN = b"0123456789.-\n"
 _SHORT = PRICE.precision - PRICE.scale
+_TOO_LARGE = 10**_SHORT
 _TOO_LONG = re.compile(rf"\.[0-9]{{{PRICE.scale + 1}}}|^-?[0-9]{{{_SHORT + 1}}}")
 """More digits than the type of money has, before or after the point."""
 
@@ -127,9 +129,10 @@ def read_page_envelope(body: bytes, source_id: str) -> PageEnvelope:
 def read_retail_page(body: bytes, *, source_id: str) -> RetailPage:
     """Parse one page into raw.AZURE_RETAIL_ITEMS, one row an item, numbers exact.
 
-    A number that Decimal(18, 10) cannot hold exactly is left null and logged: the row is refused
-    later for it, its neighbours are not. Keys that only some items have (reservationTerm,
-    effectiveEndDate, savingsPlan) are null where they are absent.
+    A number with more decimals than Decimal(18, 10) has is left null and logged: the row is
+    refused later for it, its neighbours are not. One that is too large for it becomes
+    LARGEST_AMOUNT, for in some currencies that is nothing strange. Keys that only some items have
+    (reservationTerm, effectiveEndDate, savingsPlan) are null where they are absent.
 
     Raises:
         WireFormatError: the body is no page, an item lacks a key or has a value of another JSON
@@ -170,7 +173,7 @@ def _column(name: str, values: Sequence[Any], *, source_id: str) -> pl.Series:
 
 
 def _money(name: str, numbers: Sequence[msgspec.Raw], *, source_id: str) -> pl.Series:
-    """Turn JSON number tokens into exact decimals; null where Decimal(18, 10) cannot hold one."""
+    """Turn JSON number tokens into decimals as `_exact` does, and log those that it cannot hold."""
     plain = _plain_decimals(b"\n".join(numbers))
     if plain is not None:
         return plain.alias(name)
@@ -206,7 +209,10 @@ def _plain_decimals(joined: bytes) -> pl.Series | None:
 
 
 def _exact(token: str, *, field: str, source_id: str) -> Decimal | None:
-    """Return a token's exact value, or null where it does not fit Decimal(18, 10)."""
+    """Return a token's exact value; LARGEST_AMOUNT, with its sign, for one beyond it.
+
+    Null where it has more decimals than Decimal(18, 10).
+    """
     if token[0] not in "-0123456789":
         raise WireFormatError(
             "expected a JSON number, got something else. The API has changed and "
@@ -217,7 +223,10 @@ def _exact(token: str, *, field: str, source_id: str) -> Decimal | None:
         )
     exactly = Context(prec=PRICE.precision, traps=[Inexact, InvalidOperation])
     try:
-        return exactly.quantize(Decimal(token), Decimal(1).scaleb(-PRICE.scale))
+        value = Decimal(token)
+        if value.copy_abs() >= _TOO_LARGE:
+            return LARGEST_AMOUNT.copy_sign(value)
+        return exactly.quantize(value, Decimal(1).scaleb(-PRICE.scale))
     except (Inexact, InvalidOperation):
         return None
 
@@ -241,7 +250,7 @@ def _savings_plans(
     # In Arrow's offsets a null start marks a null list; the last one only ends the last list.
     ends = accumulate([len(listed) if listed else 0 for listed in plans], initial=0)
     offsets = [end if listed else None for end, listed in zip(ends, plans, strict=False)]
-    lists = pa.LargeListArray.from_arrays(
-        pa.array([*offsets, len(flat)], pa.int64()), values.to_arrow()
-    )
+    # They are made by polars: pyarrow imports pandas as soon as it is given Python objects.
+    arrow_offsets = pl.Series([*offsets, len(flat)], dtype=pl.Int64).to_arrow()
+    lists = pa.LargeListArray.from_arrays(arrow_offsets, values.to_arrow())
     return pl.Series(name, lists).cast(dtype)

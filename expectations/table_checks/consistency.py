@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from expectations.evidence import CASELESS, PRICE_KEY, Evidence, caseless
+from expectations.evidence import CASELESS, PRICE_KEY, Evidence, caseless, is_reference
 from expectations.table_checks.measured import (
     Measured,
     TableCheck,
@@ -20,8 +20,13 @@ def consistency_checks() -> tuple[TableCheck, ...]:
         TableCheck(RULE["announced_prices.ahead"], _ahead, no_limit, "none"),
         TableCheck(RULE["prices.one_currency"], _one_currency, lambda _: 1.0, "currency"),
         TableCheck(RULE["prices.windows_above_linux"], _windows_above_linux, no_limit, "none"),
-        TableCheck(RULE["prices.in_line"], _in_line, no_limit, "none"),
         TableCheck(RULE["offers.status_true"], _status_true, no_limit, "none"),
+        TableCheck(
+            RULE["offers.price_without_offering"], _price_without_offering, no_limit, "none"
+        ),
+        TableCheck(
+            RULE["offers.offering_without_price"], _offering_without_price, no_limit, "none"
+        ),
     )
 
 
@@ -52,7 +57,8 @@ def _one_currency(evidence: Evidence) -> Measured:
         ["provider", "region_key"], keep="any"
     )
     currencies = (
-        evidence.prices.group_by("provider", "region_key", "currency")
+        evidence.prices.filter(~is_reference())
+        .group_by("provider", "region_key", "currency")
         .agg(rows=pl.len())
         .join(partitions, on=["provider", "region_key"], validate="m:1")
         .group_by("provider", "partition")
@@ -73,53 +79,17 @@ def _one_currency(evidence: Evidence) -> Measured:
 def _windows_above_linux(evidence: Evidence) -> Measured:
     """Compare Windows and Linux prices of one machine, licence model and way to pay."""
     key = [name for name in PRICE_KEY if name != "operating_system"]
-    linux = evidence.prices.filter(pl.col("operating_system") == "linux").select(
+    steady = evidence.prices.filter(pl.col("pricing_category") != "Dynamic")
+    linux = steady.filter(pl.col("operating_system") == "linux").select(
         *key, linux_price="effective_hourly_price"
     )
-    windows = evidence.prices.filter(pl.col("operating_system") == "windows").select(
+    windows = steady.filter(pl.col("operating_system") == "windows").select(
         *key, *CASELESS, windows_price="effective_hourly_price"
     )
     pairs = windows.join(linux, on=key, nulls_equal=True)
     failing = pairs.filter(pl.col("windows_price") < pl.col("linux_price"))
     shown = ["provider", *CASELESS, "tenancy", "purchase_option", "windows_price", "linux_price"]
     return count_failures(failing.select(shown), of="prices", checked=pairs.height, counted="pairs")
-
-
-def _in_line(evidence: Evidence) -> Measured:
-    """Hold each price against the median of all regions that list the same thing."""
-    limits = evidence.thresholds
-    where = ("region_key", "availability_zone_id")
-    key = [name for name in PRICE_KEY if name not in where]
-    steady = evidence.prices.filter(pl.col("pricing_category") != "Dynamic")
-    usual = (
-        steady.group_by(key)
-        .agg(regions=pl.len(), median_price=pl.col("effective_hourly_price").median())
-        .filter((pl.col("regions") >= limits.out_of_line_regions) & (pl.col("median_price") > 0))
-    )
-    compared = steady.join(usual, on=key, nulls_equal=True, validate="m:1").with_columns(
-        times_median=(pl.col("effective_hourly_price").cast(pl.Float64) / pl.col("median_price"))
-    )
-    factor = limits.out_of_line_factor
-    failing = compared.filter(
-        (pl.col("times_median") > factor) | (pl.col("times_median") < 1 / factor)
-    )
-    return count_failures(
-        failing.select(
-            "provider",
-            "region_id",
-            "instance_type",
-            "operating_system",
-            "license_model",
-            "purchase_option",
-            "effective_hourly_price",
-            pl.col("median_price").round(6),
-            pl.col("times_median").round(3),
-            "regions",
-        ).rename({"regions": "regions_compared"}),
-        of="prices",
-        checked=compared.height,
-        counted="rows",
-    )
 
 
 def _status_true(evidence: Evidence) -> Measured:
@@ -142,3 +112,25 @@ def _status_true(evidence: Evidence) -> Measured:
     says_priced = pl.col("price_status") == "priced"
     failing = compared.filter(says_priced != pl.col("has_price")).drop("region_key", "type_key")
     return count_failures(failing, of="offers", checked=compared.height, counted="rows")
+
+
+def _price_without_offering(evidence: Evidence) -> Measured:
+    is_priced = pl.col("price_status") == "priced"
+    return _offers_that(evidence, is_priced, ~pl.col("offered"))
+
+
+def _offering_without_price(evidence: Evidence) -> Measured:
+    return _offers_that(evidence, pl.col("offered"), pl.col("price_status") == "not_published")
+
+
+def _offers_that(evidence: Evidence, checked: pl.Expr, failing: pl.Expr) -> Measured:
+    """Count offers of one kind; what is not known to be orderable or not takes no part."""
+    known = (
+        evidence.table("offers")
+        .filter(pl.col("offered").is_not_null(), checked)
+        .select("provider", "region_id", "instance_type", "price_status", "offered")
+        .collect(engine="in-memory")
+    )
+    return count_failures(
+        known.filter(failing), of="offers", checked=known.height, counted="offers"
+    )

@@ -3,7 +3,7 @@
 import polars as pl
 
 from expectations.canaries import Canary
-from expectations.evidence import Evidence, is_carried_over
+from expectations.evidence import Evidence, is_carried_over, is_listed
 from expectations.table_checks.measured import (
     Measured,
     TableCheck,
@@ -118,10 +118,12 @@ def _canary_breadth(evidence: Evidence) -> Measured:
 
 
 def _ordinary_prices(evidence: Evidence) -> pl.DataFrame:
-    """Return where which type has an on-demand Linux price, shared tenancy: three keys."""
+    """Return where which type has a plain price: Linux alone, on demand, shared: three keys."""
     ordinary = evidence.prices.filter(
         pl.col("purchase_option") == "on_demand",
         pl.col("operating_system") == "linux",
+        pl.col("license_model") == "included",
+        pl.col("pre_installed_software") == "none",
         pl.col("tenancy") == "shared",
     )
     return _words(ordinary.select("provider", "region_key", "type_key").unique())
@@ -143,14 +145,14 @@ def _regions_fetched(evidence: Evidence) -> Measured:
     providers = pl.DataFrame(
         {"provider": list(evidence.request.regions)}, schema={"provider": pl.String}
     )
-    bad = ~pl.col("has_price") | pl.col("is_carried_over")
+    bad = ~pl.col("has_price") | pl.col("is_all_carried_over")
     shares = (
         providers.join(_asked_regions(evidence), on="provider", how="left", validate="1:m")
         .group_by("provider")
         .agg(
             regions_asked=pl.col("region_id").count(),
             missing=(~pl.col("has_price")).sum(),
-            carried_over=pl.col("is_carried_over").sum(),
+            carried_over=pl.col("is_all_carried_over").sum(),
             # A provider of which nothing at all is known is missing as a whole.
             missing_or_carried_over_pct=(100 * bad.mean()).fill_null(100.0).round(2),
         )
@@ -164,16 +166,26 @@ def _regions_fetched(evidence: Evidence) -> Measured:
 
 
 def _asked_regions(evidence: Evidence) -> pl.DataFrame:
-    """Return the asked regions with has_price, is_carried_over (any price of it is) and prices."""
-    found = evidence.prices.group_by("provider", "region_key").agg(
-        is_carried_over=is_carried_over().any(), prices=pl.len()
+    """Return the asked regions with has_price, prices, is_carried_over and is_all_carried_over.
+
+    Any price of a region is carried over, or all of its price list: savings plans of AWS are
+    published apart, and can be missing alone. AWS's spot prices stand in for no price list.
+    """
+    found = (
+        evidence.prices.filter(is_listed())
+        .group_by("provider", "region_key")
+        .agg(
+            is_carried_over=is_carried_over().any(),
+            is_all_carried_over=is_carried_over().all(),
+            prices=pl.len(),
+        )
     )
     return (
         _words(evidence.asked)
         .join(_words(found), on=["provider", "region_key"], how="left", validate="1:1")
         .with_columns(
+            pl.col("is_carried_over", "is_all_carried_over").fill_null(value=False),
             has_price=pl.col("prices").is_not_null(),
-            is_carried_over=pl.col("is_carried_over").fill_null(value=False),
         )
     )
 

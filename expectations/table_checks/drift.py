@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from expectations.evidence import NO_PREVIOUS, Evidence
+from expectations.evidence import NO_PREVIOUS, Evidence, is_listed
 from expectations.table_checks.measured import (
     Measured,
     TableCheck,
@@ -37,6 +37,7 @@ def drift_checks() -> tuple[TableCheck, ...]:
     """Return the checks of this module. Without an earlier release none is applicable."""
     return (
         _check("prices.regions_kept", _regions_kept, no_limit, "none"),
+        _check("prices.spot_present", _spot_present, no_limit, "none"),
         _check(
             "prices.most_rows_kept",
             _lost_rows,
@@ -82,10 +83,20 @@ def _check(
 
 
 def _regions_kept(evidence: Evidence) -> Measured:
-    before = _count(evidence.previous_prices, "provider", "region_key", rows="prices_before")
-    names = evidence.asked.select("provider", "region_key", "region_id")
-    gone = before.join(evidence.prices, on=["provider", "region_key"], how="anti").join(
-        names, on=["provider", "region_key"], validate="1:1"
+    return _regions_without(evidence, is_listed())
+
+
+def _spot_present(evidence: Evidence) -> Measured:
+    return _regions_without(evidence, pl.col("purchase_option") == "spot")
+
+
+def _regions_without(evidence: Evidence, kind: pl.Expr) -> Measured:
+    """Find regions that had prices of a kind and have none now."""
+    key = ["provider", "region_key"]
+    before = _count(evidence.previous_prices.filter(kind), *key, rows="prices_before")
+    names = evidence.asked.select(*key, "region_id")
+    gone = before.join(evidence.prices.filter(kind), on=key, how="anti").join(
+        names, on=key, validate="1:1"
     )
     return count_failures(
         gone.select("provider", "region_id", "prices_before"),
@@ -120,8 +131,8 @@ def _lost_rows(evidence: Evidence) -> Measured:
 
 
 def _growth(evidence: Evidence) -> Measured:
-    before = _count(evidence.previous_prices, "provider", rows="rows_before")
-    now = _count(evidence.asked_prices, "provider", rows="rows_now")
+    before = _count(evidence.previous_prices.filter(is_listed()), "provider", rows="rows_before")
+    now = _count(evidence.asked_prices.filter(is_listed()), "provider", rows="rows_now")
     grown = before.join(now, on="provider", how="left", validate="1:1").with_columns(
         growth_pct=(100 * (pl.col("rows_now").fill_null(0) / pl.col("rows_before") - 1)).round(2)
     )
@@ -134,13 +145,15 @@ def _types_kept(evidence: Evidence) -> Measured:
         pl.col("region_id", "instance_type").cast(pl.String).min(),
         prices_before=pl.len(),
     )
-    gone = before.join(evidence.prices, on=key, how="anti").drop("region_key", "type_key")
+    gone = before.join(evidence.prices.filter(is_listed()), on=key, how="anti").drop(
+        "region_key", "type_key"
+    )
     return count_failures(gone, of="prices", checked=before.height, counted="types in a region")
 
 
 def _vanished_types(evidence: Evidence) -> Measured:
     key = ["provider", "type_key"]
-    now = evidence.prices.select(key).unique().with_columns(is_there=True)
+    now = evidence.prices.filter(is_listed()).select(key).unique().with_columns(is_there=True)
     types = (
         evidence.compared.group_by(key)
         .agg(pl.col("instance_type").cast(pl.String).min())

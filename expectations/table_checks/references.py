@@ -43,6 +43,10 @@ REFERENCES: tuple[Reference, ...] = (
     Reference(
         "cheapest_region.instance_type_known", "cheapest_region", _TYPE, "instance_types", _TYPE
     ),
+    Reference("purchase_advice.region_known", "purchase_advice", _REGION, "regions", _REGION),
+    Reference(
+        "purchase_advice.instance_type_known", "purchase_advice", _TYPE, "instance_types", _TYPE
+    ),
     Reference("rejected_rows.source_known", "rejected_rows", _SOURCE, "sources", _SOURCE),
     Reference(
         "regions.parent_known", "regions", ("provider", "parent_region_id"), "regions", _REGION

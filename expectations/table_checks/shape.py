@@ -104,7 +104,9 @@ def _one_in_force(evidence: Evidence) -> Measured:
 
 def _repeated(frame: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
     """Return keys that occur more than once, with the number of their rows; nulls are equal."""
-    return frame.group_by(key).agg(rows=pl.len()).filter(pl.col("rows") > 1)
+    # Nearly all keys are alone, and telling so takes a quarter of the time of counting each.
+    doubles = frame.filter(pl.len().over(key) > 1)
+    return doubles.group_by(key).agg(rows=pl.len())
 
 
 def _judge_tables(

@@ -20,6 +20,13 @@ _RESERVED = {
     "pricing_category": "Committed",
 }
 
+_PLAN = {
+    "purchase_option": "savings_plan",
+    "commitment_type": "compute",
+    "term_years": 3,
+    "payment_option": "partial_upfront",
+    "pricing_category": "Committed",
+}
 
 _BEGIN = datetime(2026, 8, 1, tzinfo=UTC)
 _DAY = timedelta(days=1)
@@ -84,6 +91,9 @@ def test_a_null_price_is_named():
         ("0.10463", "2750", 1, "0.2092723135", "prices.effective_price"),
         ("0.10463", "2750", 3, "0.2092723137", "prices.effective_price"),
         ("0.10463", None, 3, "0.1046300001", "prices.effective_price"),
+        ("0.10463", None, 3, "0.1046300000", None),
+        ("0", "551221", 1, "62.9247716895", None),  # Azure, ND96isr_H100_v5, one year
+        ("0", "551221", 1, "62.9247716897", "prices.effective_price"),
     ],
 )
 def test_the_effective_price_is_exact_to_the_tenth_decimal(rate, upfront, years, effective, rule):
@@ -109,10 +119,19 @@ def test_the_effective_price_is_exact_to_the_tenth_decimal(rate, upfront, years,
         ({"term_years": 1}, "prices.commitment"),
         ({"purchase_option": "spot"}, "prices.pricing_category"),
         ({"currency": "usd"}, "prices.currency_known"),
+        ({"currency": "CNY"}, None),
+        ({"currency": "EUR"}, "prices.currency_known"),
+        ({"currency": "EUR", "price_quality": "reference"}, None),
+        ({"currency": "CNY", "price_quality": "carried_over,reference"}, None),
+        ({"currency": "USD", "price_quality": "reference"}, "prices.currency_known"),
+        ({"currency": "XAU", "price_quality": "reference"}, "prices.currency_known"),
         ({"price_quality": "ok,carried_over"}, "prices.quality_flags"),
         ({"price_quality": "spot_above_on_demand,carried_over"}, "prices.quality_flags"),
         ({"price_quality": "carried_over,spot_above_on_demand"}, None),
         ({"operating_system": "windows", "license_model": "byol"}, None),
+        (_PLAN, None),
+        ({**_PLAN, "effective_hourly_price": "0.0961"}, "prices.effective_price"),
+        ({**_PLAN, "pricing_category": "Standard"}, "prices.pricing_category"),
         ({"valid_from": _BEGIN, "valid_to": None}, None),
         ({"valid_from": _BEGIN, "valid_to": _BEGIN + timedelta(microseconds=1)}, None),
         ({"valid_from": _BEGIN, "valid_to": _BEGIN}, "prices.period_not_empty"),

@@ -37,7 +37,7 @@ def _odd_values(dtype: object) -> tuple[object, ...]:
     if isinstance(dtype, pl.Datetime):
         return (None, datetime(2025, 1, 1, tzinfo=UTC), datetime(2026, 1, 1, tzinfo=UTC))
     if isinstance(dtype, pl.List):
-        return (None, ["x"])
+        return (None, ["x"] if dtype.inner == pl.String else [])
     return _VALUES[dtype]
 
 

@@ -13,8 +13,24 @@ from flows.errors import UnknownNameError
 H100 = "Standard_NC40ads_H100_v5"
 
 
-def cheapest(release, asked, scope=None, operating_system="linux"):
-    return answers.cheapest(release, asked, scope=scope, operating_system=operating_system)
+def cheapest(release, asked, scope=None, operating_system="linux", purchase_option="on_demand"):
+    return answers.cheapest(
+        release,
+        asked,
+        scope=scope,
+        operating_system=operating_system,
+        purchase_option=purchase_option,
+    )
+
+
+def prices(release, asked, region_id=None, operating_system=None, purchase_option=None):
+    return answers.prices(
+        release,
+        asked,
+        region_id=region_id,
+        operating_system=operating_system,
+        purchase_option=purchase_option,
+    )
 
 
 def seen_cheapest(release, asked, currency, **which):
@@ -115,20 +131,40 @@ def test_a_name_near_to_none_is_told_where_all_of_them_are(release):
 
 
 def test_every_price_of_a_type_comes_the_cheapest_first(release):
-    rows = answers.prices(release, "p5.48xlarge", region_id=None)
-    assert rows["region_id"].to_list()[:4] == ["us-east-1", "us-east-2", "us-west-2", "eu-north-1"]
+    rows = prices(release, "p5.48xlarge")
     assert rows["effective_hourly_price"].is_sorted()
+    assert rows["region_id"].to_list()[0] == "us-east-2"
+    assert rows["purchase_option"].unique().sort().to_list() == ["on_demand", "reserved", "spot"]
+    assert rows["operating_system"].unique().sort().to_list() == [
+        *("linux", "rhel", "rhel_ha", "suse", "ubuntu_pro")
+    ]
+
+
+def test_prices_can_be_narrowed_to_a_system_and_a_way_to_pay(release):
+    rows = prices(release, "p5.48xlarge", operating_system="linux", purchase_option="on_demand")
+    assert rows["region_id"].to_list()[:4] == ["us-east-1", "us-east-2", "us-west-2", "eu-north-1"]
     assert rows["hourly_rate"].to_list()[-1] == Decimal("92.4672")
 
 
+def test_the_cheapest_regions_can_be_asked_for_every_way_to_pay(release):
+    rows = cheapest(release, "p5.48xlarge", scope="world", purchase_option=None)
+    assert rows.select("purchase_option", "term_years", "region_id").rows() == [
+        ("on_demand", None, "us-east-1"),
+        ("spot", None, "us-east-2"),
+        ("reserved", 3, "us-east-1"),
+    ]
+
+
 def test_prices_of_one_region_are_found_without_case(release):
-    rows = answers.prices(release, H100, region_id="GermanyWestCentral")
+    rows = prices(release, H100, region_id="GermanyWestCentral")
     assert set(rows["region_id"]) == {"germanywestcentral"}
     linux = rows.filter(
-        pl.col("operating_system") == "linux", pl.col("license_model") == "included"
+        pl.col("operating_system") == "linux",
+        pl.col("license_model") == "included",
+        pl.col("purchase_option") == "on_demand",
     )
     assert linux["hourly_rate"].to_list() == [Decimal("9.074")]
-    assert answers.prices(release, H100, region_id="nowhere").is_empty()
+    assert prices(release, H100, region_id="nowhere").is_empty()
 
 
 def test_home_is_compared_with_every_region_of_the_lowest_price(release):
@@ -165,9 +201,15 @@ def test_prices_are_of_the_day_that_the_provider_names_or_else_of_the_fetch(rele
     fetched = datetime(2026, 8, 22, 6, tzinfo=UTC)
     same = with_sources(release, tmp_path, fetched_at=pl.lit(fetched, pl.Datetime("us", "UTC")))
     published = datetime(2026, 7, 5, tzinfo=UTC)
+    plans, feed = (
+        datetime(2025, 9, 11, 18, 44, 47, tzinfo=UTC),
+        datetime(2026, 8, 22, 5, tzinfo=UTC),
+    )
     assert answers.price_dates(same).rows() == [
-        ("aws", False, published, published),
-        ("azure", False, fetched, fetched),
+        ("aws", "aws_price_list", False, published, published),
+        ("aws", "aws_savings_plans", False, plans, plans),
+        ("aws", "aws_spot_feed", False, feed, feed),
+        ("azure", "azure_retail_prices", False, fetched, fetched),
     ]
 
 
@@ -187,6 +229,8 @@ def test_an_answer_says_of_which_release_and_days_it_is(release, tmp_path):
     assert answers.provenance(replayed) == [
         f"Release {release.id}.",
         "AWS: recorded list prices of 2026-07-05, not today's.",
+        "AWS: recorded savings plan rates of 2025-09-11, not today's.",
+        "AWS: recorded indicative spot prices of 2026-08-22, not today's.",
         "Azure: recorded list prices of 2026-08-21 to 2026-08-22, not today's.",
     ]
     assert answers.provenance(release)[1] == "AWS: list prices of 2026-07-05."
@@ -234,3 +278,18 @@ def test_the_dictionary_describes_the_columns_of_a_table(release):
 def test_an_unknown_table_is_told_with_those_that_there_are(release):
     with pytest.raises(UnknownNameError, match=r"no table 'price'; it has regions, .*prices"):
         answers.dictionary(release, "price")
+
+
+def test_columns_that_came_after_a_release_are_null_in_its_answers(release, tmp_path):
+    path = tmp_path / "cheapest_region.parquet"
+    later = ("availability_zone_id", "zone_count")
+    pl.read_parquet(release.table("cheapest_region")).drop(later).write_parquet(path)
+
+    class Older(type(release)):
+        def table(self, name):
+            return str(path) if name == "cheapest_region" else super().table(name)
+
+    older = Older(release.manifest, release.manifest_sha256, release.storage)
+    rows = cheapest(older, "p5.48xlarge", purchase_option="spot")
+    assert rows.height > 0
+    assert rows.select(later).null_count().row(0) == (rows.height, rows.height)

@@ -70,9 +70,11 @@ def test_the_cheapest_region_is_shown_with_the_days_of_the_prices(asked, refresh
     assert answer.code == 0
     (row,) = [line.split() for line in answer.out.splitlines() if "eu-north-1" in line]
     assert row[:3] == ["eu", "eu-north-1", "58.8928"]
-    assert answer.out.splitlines()[-3:-1] == [
+    assert answer.out.splitlines()[-5:-1] == [
         f"Release {refreshed.release_id}.",
         "AWS: list prices of 2026-07-05.",
+        "AWS: savings plan rates of 2025-09-11.",
+        "AWS: indicative spot prices of 2026-08-22.",
     ]
 
 
@@ -99,7 +101,8 @@ def test_what_is_priced_nowhere_is_said_in_words(asked):
 
 
 def test_prices_of_a_type_are_shown_the_cheapest_first(asked):
-    answer = asked("show", "prices", "P5.48xlarge")
+    on_demand = ("--purchase-option", "on_demand", "--os", "linux")
+    answer = asked("show", "prices", "P5.48xlarge", *on_demand)
     assert answer.code == 0
     assert answer.out.splitlines()[0].strip() == "p5.48xlarge: linux, on_demand, USD"
     prices = [line.split()[3] for line in answer.out.splitlines() if "included" in line]
@@ -128,7 +131,8 @@ def test_answers_are_written_to_a_file(asked, tmp_path):
 def test_sql_asks_every_table_exactly(asked, release):
     query = (
         "SELECT region_id, hourly_rate FROM prices WHERE instance_type = 'p5.48xlarge' "
-        "AND region_id = 'sa-east-1'"
+        "AND region_id = 'sa-east-1' AND purchase_option = 'on_demand' "
+        "AND operating_system = 'linux'"
     )
     answer = asked("sql", query, "--format", "json", "--release", release.id)
     assert json.loads(answer.out) == [{"region_id": "sa-east-1", "hourly_rate": "92.4672000000"}]

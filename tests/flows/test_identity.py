@@ -7,6 +7,10 @@ import pytest
 from flows import identity
 
 FILES = (
+    "connectors/aws/bulk_csv.py",
+    "connectors/aws/ec2_api.py",
+    "connectors/aws/savings_plan_wire.py",
+    "connectors/aws/spot_feed.py",
     "connectors/aws/wire.py",
     "connectors/azure/wire.py",
     "flows/normalize.py",

@@ -112,3 +112,13 @@ def test_a_file_holds_what_standard_output_would(how, tmp_path, capsysbinary):
     if how is not Format.table:
         write_frame(FRAME, how, console=Console(width=120), output=None)
         assert capsysbinary.readouterr().out == path.read_bytes()
+
+
+def test_lists_of_structs_are_json_in_csv_and_plain_words_in_a_table():
+    frame = pl.DataFrame(
+        {"ways": [[{"years": 1, "price": Decimal("0.0600")}, {"years": None, "price": None}], []]}
+    )
+    first, second = csv.DictReader(io.StringIO(serialise(frame, Format.csv).decode()))
+    assert first["ways"] == '{"years":1,"price":"0.0600"} {"years":null,"price":null}'
+    assert second["ways"] == ""
+    assert as_text(frame["ways"].to_list()[0]) == "1 0.06, - -"

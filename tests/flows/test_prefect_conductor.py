@@ -99,7 +99,7 @@ def test_artifacts_show_the_regions_the_gates_word_and_the_release(client, refre
     found = artifacts_of(client, flow_run_id)
     assert set(found) == {"regions", "gate", "release"}
     regions = json.loads(found["regions"].data)
-    assert len(regions) == 24
+    assert len(regions) == 26
     assert set(regions[0]) == {
         "provider",
         "region",

@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,9 @@ def test_without_any_variable_the_providers_themselves_are_asked():
     assert settings.azure_retail_prices_url == "https://prices.azure.com/api/retail/prices"
     assert settings.providers == ("aws", "azure")
     assert (settings.aws_regions, settings.azure_regions, settings.as_of) == (None, None, None)
+    assert (settings.aws_china, settings.azure_currencies) == (False, ())
+    assert settings.aws_spot_feed_url == "https://website.spot.ec2.aws.a2z.com/spot.json"
+    assert settings.spot_lost_work_pct == 10
     assert (settings.http_workers, settings.http_max_attempts) == (4, 5)
     assert settings.http_backoff_seconds == 2.0
 
@@ -37,11 +41,16 @@ def test_without_any_variable_the_providers_themselves_are_asked():
         ("LANDING", "/srv/landing", "landing", Path("/srv/landing")),
         ("RECORDING", "/srv/night", "recording", Path("/srv/night")),
         ("AWS_PRICE_LIST_URL", "http://a", "aws_price_list_url", "http://a"),
+        ("AWS_CHINA", "true", "aws_china", True),
+        ("AWS_CHINA_PRICE_LIST_URL", "http://d", "aws_china_price_list_url", "http://d"),
+        ("AWS_SPOT_FEED_URL", "http://e", "aws_spot_feed_url", "http://e"),
         ("AZURE_RETAIL_PRICES_URL", "http://b", "azure_retail_prices_url", "http://b"),
         ("ECB_RATES_URL", "http://c", "ecb_rates_url", "http://c"),
         ("PROVIDERS", "azure", "providers", ("azure",)),
         ("AWS_REGIONS", "us-east-1, eu-west-1", "aws_regions", ("us-east-1", "eu-west-1")),
         ("AZURE_REGIONS", "eastus,,westus,", "azure_regions", ("eastus", "westus")),
+        ("AZURE_CURRENCIES", "eur, GBP,USD,EUR", "azure_currencies", ("EUR", "GBP")),
+        ("SPOT_LOST_WORK_PCT", "12.5", "spot_lost_work_pct", Decimal("12.5")),
         ("AS_OF", "2026-08-22", "as_of", datetime(2026, 8, 22, tzinfo=UTC)),
         ("HTTP_WORKERS", "9", "http_workers", 9),
         ("HTTP_MAX_ATTEMPTS", "2", "http_max_attempts", 2),
@@ -113,6 +122,8 @@ def test_as_of_is_iso_8601_and_becomes_utc(text, moment):
         ("http_workers", "many"),
         ("http_max_attempts", "21"),
         ("http_backoff_seconds", "-1"),
+        ("azure_currencies", "EURO"),
+        ("spot_lost_work_pct", "100"),
     ],
 )
 def test_a_value_that_cannot_be_used_is_named_with_its_setting(monkeypatch, name, value):

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from flows.artifacts import gate_markdown, region_rows
-from flows.base import find_base
+from flows.base import compared_release, find_base
 from flows.candidate import assemble
+from flows.conductor import PlainConductor
 from flows.errors import RefusedByGateError
 from flows.planning import plan_run, read_settings
+from flows.refresh_catalog import refresh
 from flows.run import Extract, Rates, RegionFailure
 from flows.verdict import check_candidate, publish_candidate
+from support.nights import NoProgress
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,7 @@ def refused(published, tmp_path_factory):
     asked = (*sorted(published.aws.offers), "xx-none-1")
     failures = tuple(RegionFailure("aws", region, "Error", "gone") for region in asked)
     candidate = assemble(
-        run, find_base(run), (Extract("aws", asked, None, (), failures),), Rates(None, "no rates")
+        run, find_base(run), (Extract("aws", asked, (), (), failures),), Rates(None, "no rates")
     )
     return publish_candidate(run, candidate, check_candidate(run, candidate))
 
@@ -74,10 +77,13 @@ def test_the_artifacts_say_what_failed_and_what_is_carried_over(refused):
 
 def test_the_artifacts_of_a_good_night_are_a_row_a_region(refreshed, small_night):
     rows = region_rows(refreshed)
-    assert [row["provider"] for row in rows] == ["aws"] * 12 + ["azure"] * 12
+    assert [row["provider"] for row in rows] == ["aws"] * 14 + ["azure"] * 12
     first = rows[0]
-    assert first["region"] == "ap-northeast-1"
-    assert first["bytes"] == len(small_night.aws["ap-northeast-1"])
+    assert first["region"] == "ap-east-2"
+    assert first["bytes"] == sum(
+        map(len, (small_night.aws["ap-east-2"], *small_night.plans.values()))
+    )
+    assert rows[13]["region"] == "all (spot)"
     assert 0 < first["rows kept"] < first["rows read"]
     assert {row["problem"] for row in rows} == {None}
     passing = tuple(rule for rule in refreshed.report.rules if rule.status == "passed")
@@ -97,3 +103,17 @@ def test_the_artifacts_of_a_good_night_are_a_row_a_region(refreshed, small_night
 def test_one_sentence_says_how_it_ended(refreshed, outcome, headline):
     ended = replace(refreshed, outcome=outcome)
     assert ended.headline == headline.format(id=refreshed.release_id)
+
+
+def test_a_release_of_an_earlier_schema_can_be_followed(published, tmp_path, monkeypatch):
+    def of_schema_1_0(run, base):
+        release = compared_release(run, base)
+        old = {"lifecycle", "purchase_advice"}
+        tables = {name: f for name, f in release.manifest.tables.items() if name not in old}
+        return replace(release, manifest=replace(release.manifest, tables=tables))
+
+    monkeypatch.setattr("flows.verdict.compared_release", of_schema_1_0)
+    settings = published.settings(landing=str(tmp_path / "landing"))
+    run = plan_run(read_settings(settings))
+    refreshed = refresh(run, PlainConductor(2, NoProgress()))
+    assert (refreshed.outcome, refreshed.release_id) == ("unchanged", published.release().id)

@@ -16,7 +16,7 @@ import requests
 from connectors.recording import Recording, ReplayTransport, read_recording
 
 BUNDLED = Path(__file__).resolve().parents[2] / "recording/bundled"
-MAX_PACKED_BYTES = 6_000_000
+MAX_PACKED_BYTES = 8_000_000
 MAX_UNPACKED_BYTES = 190_000_000
 
 AWS = "https://pricing.us-east-1.amazonaws.com"
@@ -133,6 +133,9 @@ def test_every_document_says_of_when_it_is_and_that_it_is_not_todays(bundle: Bun
 
     assert notes == {
         ("pricing.us-east-1.amazonaws.com", "Recorded list prices of 2026-07-05, not today's:"),
+        ("pricing.us-east-1.amazonaws.com", "Recorded rates of 2025-09-11, not today's: AWS's"),
+        ("pricing.cn-north-1.amazonaws.com.cn", "Recorded list prices of 2024-11-06, not today's,"),
+        ("website.spot.ec2.aws.a2z.com", "Recorded spot prices of 2026-07-05, not today's,"),
         ("prices.azure.com", "Recorded list prices of 2026-08-22, not today's:"),
         ("www.ecb.europa.eu", "Recorded rates of 2026-08-22, not today's, and n"),
     }
@@ -148,15 +151,76 @@ def test_notes_name_the_documents_that_hold_facts_of_another_day(bundle: Bundle)
     assert "2020-10-19" in paris
 
 
-def test_all_aws_regions_and_local_zones_are_there(bundle: Bundle):
+def test_all_aws_regions_and_zones_are_there(bundle: Bundle):
     regions = bundle.aws_regions()
 
-    zones = {region_id for region_id in regions if region_id.count("-") > 3}
-    assert len(regions) - len(zones) == 36
-    assert len(zones) == 35
+    wavelength = {region_id for region_id in regions if "-wl" in region_id}
+    local = {region_id for region_id in regions if region_id.count("-") > 3} - wavelength
+    assert (len(regions), len(wavelength), len(local)) == (104, 33, 35)
     assert {"us-gov-east-1", "us-gov-west-1", "us-west-2-lax-1"} <= regions.keys()
     recorded = {item.url for item in bundle.recording.interactions}
     assert {bundle.offer_file_url(region_id) for region_id in regions} <= recorded
+
+
+def test_one_sku_has_all_twelve_reserved_terms(bundle: Bundle):
+    rows = [
+        row
+        for row in bundle.offer_rows("ap-northeast-1")
+        if row["SKU"] == "2223B6PCG6QAUYY6" and row["TermType"] == "Reserved"
+    ]
+
+    assert len({row["OfferTermCode"] for row in rows}) == 12
+    assert Counter(row["Unit"] for row in rows) == {"Hrs": 12, "Quantity": 8}
+
+
+def test_a_host_is_priced_by_its_family_on_demand_and_reserved(bundle: Bundle):
+    hosts = Counter(
+        (row["TermType"], row["Tenancy"])
+        for row in bundle.offer_rows("eu-central-1")
+        if row["Product Family"] == "Dedicated Host" and row["Instance Type"] == "m5"
+    )
+
+    assert hosts == {("OnDemand", "Host"): 1, ("Reserved", "Reserved"): 4}
+
+
+def test_a_plans_rates_are_of_skus_that_the_offer_file_has(bundle: Bundle):
+    root = f"{AWS}/savingsPlan/v1.0/aws/AWSComputeSavingsPlan"
+    index = bundle.get(f"{root}/current/region_index.json").json()
+    (region,) = index["regions"]
+    assert region["regionCode"] == "ap-east-2"
+    url = AWS + region["versionUrl"].removesuffix("json") + "csv"
+    rows = list(csv.DictReader(bundle.get(url).content.decode().splitlines()[5:]))
+
+    usage = Counter(row["DiscountedUsageType"].partition(":")[0] for row in rows)
+    assert usage == {"APE2-BoxUsage": 10, "APE2-HostUsage": 1, "APE2-UnusedBox": 11}
+    skus = {row["SKU"] for row in bundle.offer_rows("ap-east-2")}
+    used = {row["DiscountedSKU"] for row in rows if "Unused" not in row["DiscountedUsageType"]}
+    assert used <= skus
+
+
+def test_the_spot_feed_has_both_systems_in_34_regions(bundle: Bundle):
+    feed = bundle.get("https://website.spot.ec2.aws.a2z.com/spot.json").json()["config"]
+
+    assert len(feed["regions"]) == 34
+    (virginia,) = [one for one in feed["regions"] if one["region"] == "us-east-1"]
+    sizes = {size["size"]: size for group in virginia["instanceTypes"] for size in group["sizes"]}
+    assert sizes["p5.48xlarge"]["valueColumns"] == [
+        {"name": "linux", "prices": {"USD": "23.414183"}},
+        {"name": "mswin", "prices": {"USD": "N/A*"}},
+    ]
+
+
+def test_china_is_on_its_own_host_in_its_own_currency_and_codes(bundle: Bundle):
+    host = "https://pricing.cn-north-1.amazonaws.com.cn"
+    index = bundle.get(f"{host}/offers/v1.0/cn/AmazonEC2/current/region_index.json").json()
+    assert list(index["regions"]) == ["cn-north-1"]
+    path = index["regions"]["cn-north-1"]["currentVersionUrl"].removesuffix("json") + "csv"
+    rows = list(csv.DictReader(bundle.get(host + path).content.decode().splitlines()[5:]))
+
+    assert {row["Currency"] for row in rows} == {"CNY"}
+    assert {row["RateCode"].partition(".")[2] for row in rows} == {"5Y9WH78GDR.Q7UJUT2CE6"}
+    (row,) = [row for row in rows if row["Instance Type"] == "m5.large"]
+    assert row["PricePerUnit"] == "1.0130000000"
 
 
 @pytest.mark.parametrize(

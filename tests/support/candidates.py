@@ -27,8 +27,10 @@ from warehouse.schemas.catalog import (
     CHEAPEST_REGION,
     FX_RATES,
     INSTANCE_TYPES,
+    LIFECYCLE,
     OFFERS,
     PRICES,
+    PURCHASE_ADVICE,
     REGIONS,
     REJECTED_ROWS,
     SOURCES,
@@ -147,15 +149,19 @@ def release(
     *,
     announced: pl.DataFrame | None = None,
     regions: Iterable[Mapping[str, Any]] = (),
+    types: Iterable[Mapping[str, Any]] = (),
 ) -> Release:
-    """Make a release that holds together from its prices. `regions` adds to what prices name."""
+    """Make a release that holds together from its prices.
+
+    `regions` and `types` add to what prices name: a row of a known one completes it.
+    """
     later = ANNOUNCED_PRICES.empty() if announced is None else announced
     both = pl.concat([listed, later])
     known = _regions(both, regions)
     sources = _sources(both)
     tables = {
         "regions": known,
-        "instance_types": _instance_types(both),
+        "instance_types": _instance_types(both, types),
         "offers": _offers(listed, later),
         "prices": listed,
         "announced_prices": later,
@@ -169,7 +175,9 @@ def release(
                 "source": "ECB",
             },
         ),
+        "lifecycle": LIFECYCLE.empty(),
         "cheapest_region": cheapest(listed, known),
+        "purchase_advice": advice(listed),
         "sources": sources,
         "rejected_rows": REJECTED_ROWS.empty(),
     }
@@ -242,12 +250,7 @@ def judge(
 def cheapest(listed: pl.DataFrame, regions: pl.DataFrame) -> pl.DataFrame:
     """Find the cheapest regions of ordinary prices in the plainest way: one loop a scope."""
     found = []
-    comparable = listed.filter(
-        pl.col("tenancy") == "shared",
-        pl.col("license_model") == "included",
-        pl.col("pre_installed_software") == "none",
-        pl.col("currency") == "USD",
-    )
+    comparable = _comparable(listed)
     way = [name for name in CHEAPEST_REGION.key if name != "scope"]
     for scope, members in _scopes(regions).items():
         within = comparable.join(members, on=["provider", "region_id"], how="semi")
@@ -256,14 +259,81 @@ def cheapest(listed: pl.DataFrame, regions: pl.DataFrame) -> pl.DataFrame:
     return rows_of(CHEAPEST_REGION, *found).sort(CHEAPEST_REGION.key)
 
 
-def _winner(group: pl.DataFrame) -> dict[str, Any]:
-    by_region = {
-        row["region_id"]: row["effective_hourly_price"] for row in group.iter_rows(named=True)
+def advice(listed: pl.DataFrame) -> pl.DataFrame:
+    """Advise on ordinary prices in US dollars in the plainest way: one loop a machine."""
+    key = PURCHASE_ADVICE.key
+    comparable = _comparable(listed).filter(pl.col("purchase_option") != "low_priority")
+    return rows_of(
+        PURCHASE_ADVICE,
+        *(
+            {**dict(zip(key, machine, strict=True)), **_advised(group)}
+            for machine, group in comparable.group_by(key)
+        ),
+    ).sort(key)
+
+
+def _advised(group: pl.DataFrame) -> dict[str, Any]:
+    steady: dict[str, Decimal] = {}
+    spot: list[tuple[Decimal, str | None]] = []
+    for row in group.iter_rows(named=True):
+        price = row["effective_hourly_price"]
+        if row["purchase_option"] == "spot":
+            spot.append((price, row["availability_zone_id"]))
+        else:
+            way = (row["purchase_option"], row["commitment_type"])
+            way += (row["term_years"], row["payment_option"])
+            steady["/".join(str(word) for word in way if word is not None)] = price
+    price, zone = min(spot, default=(None, None), key=lambda item: (item[0], item[1] or ""))
+    return {
+        "currency": "USD",
+        "on_demand_usd": steady.get("on_demand"),
+        "spot_usd": price,
+        "spot_availability_zone_id": zone,
+        "spot_zone_count": len([zone for _, zone in spot if zone]) or None,
+        "spot_lost_work_pct": 5.0,
+        "spot_advice": "if_interruptible" if spot else "not_listed",
+        "commitments": [],
+        "price_quality": "ok",
+        **{
+            name: answer
+            for use in (100, 60, 30)
+            for name, answer in _cheapest_way(steady, use).items()
+        },
     }
+
+
+def _cheapest_way(steady: Mapping[str, Decimal], use: int) -> dict[str, Any]:
+    costs = {
+        way: price * use / 100 if way == "on_demand" else price for way, price in steady.items()
+    }
+    way = min(costs, key=lambda name: (costs[name], name), default=None)
+    cost = None if way is None else round(costs[way], 10)
+    return {f"cheapest_at_{use}_pct": way, f"cost_at_{use}_pct_usd": cost}
+
+
+def _comparable(listed: pl.DataFrame) -> pl.DataFrame:
+    return listed.filter(
+        pl.col("tenancy") == "shared",
+        pl.col("license_model") == "included",
+        pl.col("pre_installed_software") == "none",
+        pl.col("currency") == "USD",
+    )
+
+
+def _winner(group: pl.DataFrame) -> dict[str, Any]:
+    zones: dict[str, list[tuple[Decimal, str | None]]] = {}
+    for row in group.iter_rows(named=True):
+        price = (row["effective_hourly_price"], row["availability_zone_id"])
+        zones.setdefault(row["region_id"], []).append(price)
+    by_region = {region: min(price for price, _ in listed) for region, listed in zones.items()}
     low, high = min(by_region.values()), max(by_region.values())
     lowest = sorted(region for region, price in by_region.items() if price == low)
     return {
         "region_id": lowest[0],
+        "availability_zone_id": min(
+            (z for p, z in zones[lowest[0]] if p == low and z), default=None
+        ),
+        "zone_count": len([zone for _, zone in zones[lowest[0]] if zone]) or None,
         "price_usd": low,
         "tied_region_ids": lowest[1:],
         "second_price_usd": min((p for p in by_region.values() if p > low), default=None),
@@ -319,9 +389,24 @@ def _regions(listed: pl.DataFrame, more: Iterable[Mapping[str, Any]]) -> pl.Data
     return rows_of(REGIONS, *facts)
 
 
-def _instance_types(listed: pl.DataFrame) -> pl.DataFrame:
-    named = listed.select("provider", "instance_type").unique().sort(pl.all()).iter_rows(named=True)
-    return rows_of(INSTANCE_TYPES, *({**row, "sources": ["test"]} for row in named))
+def _instance_types(listed: pl.DataFrame, more: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    named: dict[tuple[str, str], Mapping[str, Any]] = {
+        (provider, name): {"family": name.partition(".")[0] if provider == "aws" else None}
+        for provider, name in listed.select("provider", "instance_type")
+        .unique()
+        .sort(pl.all())
+        .rows()
+    }
+    for row in more:
+        key = (row["provider"], row["instance_type"])
+        named[key] = {**named.get(key, {}), **row}
+    return rows_of(
+        INSTANCE_TYPES,
+        *(
+            {"provider": provider, "instance_type": name, "sources": ["test"], **row}
+            for (provider, name), row in named.items()
+        ),
+    )
 
 
 def _offers(listed: pl.DataFrame, later: pl.DataFrame) -> pl.DataFrame:

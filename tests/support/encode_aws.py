@@ -110,11 +110,7 @@ COLUMNS: tuple[str, ...] = (
     "VPCNetworkingSupport",
 )
 
-ON_DEMAND_TERM = "JRTCKXETXF"
-HOURLY_RATE = "6YS6EN2CT7"
 UPFRONT_RATE = "2TG2D8R56U"
-# AWS's codes of the standard offering class, all upfront, by years.
-STANDARD_ALL_UPFRONT = {1: "6QCMYABX3D", 3: "NQ3QZPMQV9"}
 
 Product = Mapping[str, str]
 Row = dict[str, str]
@@ -132,6 +128,43 @@ class Place:
     def usage(self, kind: str) -> str:
         """`BoxUsage:m5.large` -> `EU-BoxUsage:m5.large`."""
         return f"{self.usage_prefix}-{kind}" if self.usage_prefix else kind
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """What a partition calls the on-demand term and its hourly rate, and what it charges in."""
+
+    on_demand_term: str
+    hourly_rate: str
+    currency: str
+
+
+GLOBAL = Codes("JRTCKXETXF", "6YS6EN2CT7", "USD")
+CHINA = Codes("5Y9WH78GDR", "Q7UJUT2CE6", "CNY")
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedTerm:
+    """One of the 12 ways to reserve, with the code that it has outside China."""
+
+    code: str
+    years: int
+    purchase_option: str
+    offering_class: str
+
+
+RESERVED_TERMS = tuple(
+    ReservedTerm(code, years, purchase_option, offering_class)
+    for years, offering_class, codes in (
+        (1, "standard", ("4NA7Y494T4", "HU7G6KETJZ", "6QCMYABX3D")),
+        (3, "standard", ("BPH4J8HBKS", "38NPMPTW36", "NQ3QZPMQV9")),
+        (1, "convertible", ("7NE97W5U4E", "CUZHX8X6JH", "VJWZNREJX2")),
+        (3, "convertible", ("Z2E3P23VKM", "R5XV2EPZQZ", "MZU6U2429S")),
+    )
+    for code, purchase_option in zip(
+        codes, ("No Upfront", "Partial Upfront", "All Upfront"), strict=True
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,17 +245,23 @@ def encode_offer_csv(
     return ("\n".join(lines) + "\n").encode()
 
 
-def encode_region_index(versions: Mapping[str, str], *, published_at: str) -> bytes:
+def encode_region_index(
+    versions: Mapping[str, str], *, published_at: str, partition: str = "aws"
+) -> bytes:
     """Encode AmazonEC2's region_index.json: region or zone -> version of its offer file.
 
     A space on both sides of the colon, two spaces of indent and no newline at the end, as sent.
     """
+    paths = {
+        region_id: offer_file_path(region_id, version, partition=partition)
+        for region_id, version in versions.items()
+    }
     entries = ",\n".join(
         f'    "{region_id}" : {{\n'
         f'      "regionCode" : "{region_id}",\n'
-        f'      "currentVersionUrl" : "{offer_file_path(region_id, version)}"\n'
+        f'      "currentVersionUrl" : "{path}"\n'
         "    }"
-        for region_id, version in versions.items()
+        for region_id, path in paths.items()
     )
     return (
         '{\n  "formatVersion" : "v1.0",\n'
@@ -232,9 +271,11 @@ def encode_region_index(versions: Mapping[str, str], *, published_at: str) -> by
     ).encode()
 
 
-def offer_file_path(region_id: str, version: str, extension: str = "json") -> str:
+def offer_file_path(
+    region_id: str, version: str, extension: str = "json", *, partition: str = "aws"
+) -> str:
     """Return the path that the index names: always that of the JSON file; CSV lies beside it."""
-    return f"/offers/v1.0/aws/AmazonEC2/{version}/{region_id}/index.{extension}"
+    return f"/offers/v1.0/{partition}/AmazonEC2/{version}/{region_id}/index.{extension}"
 
 
 def compute_product(
@@ -308,6 +349,19 @@ def dedicated_host_product(
     }
 
 
+def reserved_host_product(
+    place: Place, machine: Mapping[str, str], family: str, *, sku: str
+) -> Row:
+    """What a Dedicated Host reservation is for: the price list of 2019 has it in these words."""
+    return dedicated_host_product(place, machine, family, sku=sku) | {
+        "Tenancy": "Reserved",
+        "Operating System": "Linux",
+        "License Model": "No License required",
+        "usageType": place.usage(f"ReservedHostUsage:{family}"),
+        "CapacityStatus": "AllocatedHost",
+    }
+
+
 def ebs_optimized_product(place: Place, machine: Mapping[str, str], *, sku: str) -> Row:
     """The fee of EBS optimisation: a compute product without operating system and tenancy."""
     instance_type = machine["Instance Type"]
@@ -375,13 +429,19 @@ def free_trial_row(effective_date: str) -> Row:
 
 
 def on_demand_row(
-    product: Product, price: Decimal, description: str, *, effective_date: str, unit: str = "Hrs"
+    product: Product,
+    price: Decimal,
+    description: str,
+    *,
+    effective_date: str,
+    unit: str = "Hrs",
+    codes: Codes = GLOBAL,
 ) -> Row:
-    """The on-demand rate of a product. `price` in USD per unit."""
+    """The on-demand rate of a product. `price` in the partition's currency per unit."""
     return {
         **product,
-        **_term(product, ON_DEMAND_TERM, "OnDemand", effective_date),
-        **_rate(product, ON_DEMAND_TERM, HOURLY_RATE),
+        **_term(product, codes.on_demand_term, "OnDemand", effective_date, codes),
+        **_rate(product, codes.on_demand_term, codes.hourly_rate),
         "PriceDescription": description,
         "StartingRange": "0",
         "EndingRange": "Inf",
@@ -394,33 +454,56 @@ def all_upfront_rows(
     product: Product, upfront: Decimal, *, years: int, effective_date: str
 ) -> tuple[Row, Row]:
     """The two rates of a standard all-upfront reservation: an hour that costs 0, and the fee."""
-    term_code = STANDARD_ALL_UPFRONT[years]
+    [term] = [
+        term
+        for term in RESERVED_TERMS
+        if (term.years, term.purchase_option, term.offering_class)
+        == (years, "All Upfront", "standard")
+    ]
+    hourly, fee = reserved_rows(
+        product, term, hourly=Decimal(0), upfront=upfront, effective_date=effective_date
+    )
+    return hourly, fee
+
+
+def reserved_rows(
+    product: Product,
+    term: ReservedTerm,
+    *,
+    hourly: Decimal,
+    upfront: Decimal | None,
+    effective_date: str,
+    codes: Codes = GLOBAL,
+) -> tuple[Row, ...]:
+    """The rates of a reserved term: its hour and, unless `upfront` is None, its fee."""
     words = "Linux/UNIX" if product["Operating System"] == "Linux" else product["Operating System"]
+    applied = f"{words} (Amazon VPC), {product['Instance Type']} reserved instance applied"
     shared = {
         **product,
-        **_term(product, term_code, "Reserved", effective_date),
-        "LeaseContractLength": f"{years}yr",
-        "PurchaseOption": "All Upfront",
-        "OfferingClass": "standard",
+        **_term(product, term.code, "Reserved", effective_date, codes),
+        "LeaseContractLength": f"{term.years}yr",
+        "PurchaseOption": term.purchase_option,
+        "OfferingClass": term.offering_class,
     }
-    hourly = {
+    hour = {
         **shared,
-        **_rate(product, term_code, HOURLY_RATE),
-        "PriceDescription": f"USD 0.0 per {words} (Amazon VPC), {product['Instance Type']} "
-        "reserved instance applied",
+        **_rate(product, term.code, codes.hourly_rate),
+        "PriceDescription": applied if hourly else f"{codes.currency} 0.0 per {applied}",
         "StartingRange": "0",
         "EndingRange": "Inf",
         "Unit": "Hrs",
-        "PricePerUnit": price_text(Decimal(0)),
+        "PricePerUnit": price_text(hourly),
     }
+    if upfront is None:
+        return (hour,)
     fee = {
         **shared,
-        **_rate(product, term_code, UPFRONT_RATE),
+        **_rate(product, term.code, UPFRONT_RATE),
         "PriceDescription": "Upfront Fee",
         "Unit": "Quantity",
         "PricePerUnit": plain_text(upfront),
     }
-    return hourly, fee
+    return hour, fee
 
 
 def describe(price: Decimal, software: Software, billing: Billing, instance_type: str) -> str:
@@ -459,13 +542,15 @@ def _service(place: Place) -> Row:
     }
 
 
-def _term(product: Product, term_code: str, term_type: str, effective_date: str) -> Row:
+def _term(
+    product: Product, term_code: str, term_type: str, effective_date: str, codes: Codes
+) -> Row:
     return {
         "SKU": product["SKU"],
         "OfferTermCode": term_code,
         "TermType": term_type,
         "EffectiveDate": effective_date,
-        "Currency": "USD",
+        "Currency": codes.currency,
     }
 
 

@@ -85,12 +85,16 @@ def retail_item(
 
 
 def encode_page(
-    items: Sequence[Mapping[str, Any]], *, next_page_link: str | None, count: int | None = None
+    items: Sequence[Mapping[str, Any]],
+    *,
+    next_page_link: str | None,
+    count: int | None = None,
+    currency: str = "USD",
 ) -> bytes:
     """Encode one page, compact. `count` is the number of its items unless a test says otherwise."""
     return encode_json(
         {
-            "BillingCurrency": "USD",
+            "BillingCurrency": currency,
             "CustomerEntityId": "Default",
             "CustomerEntityType": "Retail",
             "Items": items,
@@ -134,12 +138,18 @@ def number(value: Decimal) -> str:
     return f"{whole}.{fraction.rstrip('0') or '0'}"
 
 
+# One encoder for all texts, for json.dumps makes a new one each time.
+_text = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def _json(value: object) -> str:
+    if isinstance(value, str):
+        return _text(value)
     if isinstance(value, Decimal):
         return number(value)
     if isinstance(value, Mapping):
-        members = (f"{json.dumps(key)}:{_json(member)}" for key, member in value.items())
+        members = (f"{_text(key)}:{_json(member)}" for key, member in value.items())
         return "{" + ",".join(members) + "}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
+    if isinstance(value, Sequence):
         return "[" + ",".join(map(_json, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    return _text(value)

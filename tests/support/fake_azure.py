@@ -93,10 +93,20 @@ def forgets_query() -> Disturbance:
 
 
 class FakeAzure:
-    """Serves listings. `listings` may be changed while it is being served."""
+    """Serves listings, and in other currencies `converted` ones by their code.
 
-    def __init__(self, listings: Listings, *, page_size: int = 1000) -> None:
+    Both may be changed while they are being served.
+    """
+
+    def __init__(
+        self,
+        listings: Listings,
+        *,
+        converted: Mapping[str, Listings] | None = None,
+        page_size: int = 1000,
+    ) -> None:
         self.listings = dict(listings)
+        self.converted = dict(converted or {})
         self.page_size = page_size
         self._disturbances: list[tuple[Disturbance, int, list[int | None]]] = []
         self._lock = threading.Lock()
@@ -113,14 +123,19 @@ class FakeAzure:
         asked = _FILTER.fullmatch(request.query.get("$filter", ""))
         if asked is None or "$top" in request.query:
             return self._refuse("Invalid OData parameters supplied")
-        page = self._page(asked.group(1), asked.group(2), request)
-        body = encode_page(page.items, next_page_link=page.link, count=page.count)
+        currency = request.query.get("currencyCode", "USD")
+        listings = self.listings if currency == "USD" else self.converted.get(currency)
+        if listings is None:
+            return self._refuse(f"ExchangeRate {currency}_202608 not found")
+        page = self._page(listings.get((asked.group(1), asked.group(2)), ()), request)
+        body = encode_page(
+            page.items, next_page_link=page.link, count=page.count, currency=currency
+        )
         return Reply(200, {"Content-Type": "application/json; charset=utf-8"}, body).gzipped_for(
             request
         )
 
-    def _page(self, region: str, price_type: str, request: Request) -> Page:
-        listing = self.listings.get((region, price_type), ())
+    def _page(self, listing: Sequence[Item], request: Request) -> Page:
         skip = int(request.query.get("$skip", "0"))
         items = listing[skip : skip + self.page_size]
         is_last = skip + self.page_size >= len(listing)

@@ -52,6 +52,7 @@ class Night:
             "root": str(self.folder / "catalog"),
             "landing": str(self.landing),
             "aws_price_list_url": self.server.base_url,
+            "aws_spot_feed_url": f"{self.server.base_url}/spot.json",
             "azure_retail_prices_url": self.server.azure_url,
             "ecb_rates_url": self.server.ecb_url,
             "azure_regions": ",".join(AZURE_REGIONS),
@@ -87,6 +88,8 @@ class Night:
 
     def serve(self, night: SmallNight) -> None:
         self.aws.offers = dict(night.aws)
+        self.aws.savings_plans = dict(night.plans)
+        self.aws.spot_feed = night.spot
         self.azure.listings = dict(night.azure)
 
     def release(self, release_id: str | None = None) -> Release:
@@ -103,7 +106,12 @@ def night_in(
     folder: Path, small_night: SmallNight, *, ecb: Provider | None = None
 ) -> Iterator[Night]:
     """Serve a night, and give the catalog in a folder that is refreshed from it."""
-    aws = FakeAws(small_night.aws, version="20260705000000")
+    aws = FakeAws(
+        small_night.aws,
+        savings_plans=small_night.plans,
+        spot_feed=small_night.spot,
+        version="20260705000000",
+    )
     azure = FakeAzure(small_night.azure, page_size=PAGE_SIZE)
     with FakeServer(aws, azure, ecb or FakeEcb(small_night.ecb)) as server:
         yield Night(folder, aws, azure, server)

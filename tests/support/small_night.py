@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from support.clients import client_without_waits
 RECORDING = Path(__file__).resolve().parents[2] / "recording" / "bundled"
 
 AWS_REGIONS = (
+    "ap-east-2",
     "ap-northeast-1",
     "ap-southeast-1",
     "eu-central-1",
@@ -46,7 +48,12 @@ PAGE_SIZE = 5
 """Items a page of a listing, so that every listing of Consumption has several."""
 
 _PRICE_TYPES = ("Consumption", "DevTestConsumption", "Reservation")
-_AWS_TYPES = {"m5.large", "c5.large", "g5.xlarge", "g6.xlarge", "p4d.24xlarge", "p5.48xlarge"}
+_PLAN_REGION = "ap-east-2"
+_AWS_TYPES = {
+    *("m5.large", "c5.large", "g5.xlarge", "g6.xlarge", "p4d.24xlarge", "p5.48xlarge"),
+    # With savings plans, in ap-east-2.
+    *("r7g", "r7g.large", "r7g.2xlarge", "r7g.12xlarge"),
+}
 _AZURE_TYPES = {
     "Standard_D2s_v5",
     "Standard_NC24ads_A100_v4",
@@ -55,15 +62,18 @@ _AZURE_TYPES = {
 }
 _PREAMBLE_LINES = 6
 _INSTANCE_TYPE_COLUMN = 19
+_PLAN_TYPE_COLUMN = 23
 
 Item = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SmallNight:
-    """What the providers send: offer files, listings, rates."""
+    """What the providers send: offer files, savings plans, the spot feed, listings, rates."""
 
     aws: dict[str, bytes]
+    plans: dict[str, bytes]
+    spot: bytes
     azure: dict[tuple[str, str], list[Item]]
     ecb: bytes
 
@@ -73,6 +83,7 @@ class SmallNight:
         return replace(
             self,
             aws={region: _shuffled_lines(body, chance) for region, body in self.aws.items()},
+            plans={region: _shuffled_lines(body, chance) for region, body in self.plans.items()},
             azure={
                 key: [item for page in _pages_of(items) for item in chance.sample(page, len(page))]
                 for key, items in self.azure.items()
@@ -93,9 +104,19 @@ def load_small_night() -> SmallNight:
     with client_without_waits(transport=transport) as client:
         return SmallNight(
             aws={
-                region: _few_types(client.get(_only(urls, f"/{region}/index.csv")).body)
+                region: _few_types(
+                    client.get(_only(urls, f"AmazonEC2/[0-9]+/{region}/index.csv")).body,
+                    _INSTANCE_TYPE_COLUMN,
+                )
                 for region in AWS_REGIONS
             },
+            plans={
+                _PLAN_REGION: _few_types(
+                    client.get(_only(urls, f"SavingsPlan/[0-9]+/{_PLAN_REGION}/index.csv")).body,
+                    _PLAN_TYPE_COLUMN,
+                )
+            },
+            spot=_few_spot_prices(client.get(_only(urls, "spot.json")).body),
             azure={
                 (region, price_type): [
                     item
@@ -106,12 +127,12 @@ def load_small_night() -> SmallNight:
                 for region in AZURE_REGIONS
                 for price_type in _PRICE_TYPES
             },
-            ecb=client.get(_only(urls, "eurofxref-daily.xml")).body,
+            ecb=client.get(_only(urls, "eurofxref-daily[.]xml")).body,
         )
 
 
 def _only(urls: list[str], ending: str) -> str:
-    (url,) = (url for url in urls if url.endswith(ending))
+    (url,) = (url for url in urls if re.search(f"{ending}$", url))
     return url
 
 
@@ -127,13 +148,21 @@ def _pages_of(items: list[Item]) -> list[list[Item]]:
     return [items[start : start + PAGE_SIZE] for start in range(0, len(items), PAGE_SIZE)]
 
 
-def _few_types(body: bytes) -> bytes:
+def _few_spot_prices(body: bytes) -> bytes:
+    feed = json.loads(body)
+    for region in feed["config"]["regions"]:
+        for group in region["instanceTypes"]:
+            group["sizes"] = [size for size in group["sizes"] if size["size"] in _AWS_TYPES]
+    return json.dumps(feed).encode()
+
+
+def _few_types(body: bytes, type_column: int) -> bytes:
     lines = body.decode().splitlines()
     rows = csv.reader(io.StringIO("\n".join(lines[_PREAMBLE_LINES:])))
     kept = [
         line
         for line, row in zip(lines[_PREAMBLE_LINES:], rows, strict=True)
-        if row[_INSTANCE_TYPE_COLUMN] in _AWS_TYPES
+        if row[type_column] in _AWS_TYPES
     ]
     return ("\n".join([*lines[:_PREAMBLE_LINES], *kept]) + "\n").encode()
 

@@ -1,4 +1,4 @@
-"""Which EC2 offer rows are on-demand prices; every row is kept, refused or filtered by name."""
+"""Which EC2 offer rows are prices; every row is kept, refused or filtered by name."""
 
 import io
 import json
@@ -6,29 +6,34 @@ import random
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from connectors.aws.wire import read_offer_rows
+from connectors.aws.wire import OPTIONAL_COLUMNS, read_offer_rows
 from support.wire_aws import OFFER_COLUMNS, encode_offer_csv
-from transforms.aws_prices import normalize_offer_rows
-from transforms.normalized import Normalized, combine
+from transforms.aws_prices import OfferFilePart, normalize_offer_file
+from transforms.normalized import Normalized
 from transforms.regions import parse_regions
-from warehouse.schemas.catalog import PRICE_KEY_NOW
-from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, PRICE_CANDIDATES, REJECTED, ROW_COUNTS
+from warehouse.schemas.parts import (
+    AWS_SKUS,
+    INSTANCE_FACTS,
+    LISTINGS,
+    OFFERINGS,
+    PRICE_CANDIDATES,
+    REJECTED,
+    ROW_COUNTS,
+)
 from warehouse.schemas.raw import AWS_OFFER_ROWS
 from warehouse.schemas.rules import RULE
 from warehouse.schemas.rules.aws import AWS
 
 ROOT = Path(__file__).resolve().parents[2]
 WIRE = ROOT / "tests/wire/aws"
-SHARED = ROOT.parent / "shared/data/aws"
 REGIONS = parse_regions((ROOT / "transforms/reference/regions.csv").read_bytes())
-
-needs_shared_data = pytest.mark.skipif(not SHARED.exists(), reason="shared sample data is absent")
 
 LINUX = {
     "SKU": "5G4TA8Z4MUKE6MJB",
@@ -63,19 +68,22 @@ BYOL = WINDOWS | {"License Model": "Bring your own license", "operation": "RunIn
 DEDICATED = {"Tenancy": "Dedicated", "usageType": "DedicatedUsage:m5.xlarge"}
 
 
-def normalize(
+def normalize_file(
     rows: Iterable[Mapping[str, str | None]] | bytes,
     *,
     region_id: str = "us-east-1",
     columns: tuple[str, ...] = OFFER_COLUMNS,
     block_bytes: int = 8 << 20,
-) -> Normalized:
+) -> OfferFilePart:
     content = rows if isinstance(rows, bytes) else encode_offer_csv(rows, columns=columns)
     blocks = read_offer_rows(io.BytesIO(content), source_id="doc", block_bytes=block_bytes)
-    return combine(
-        normalize_offer_rows(block, source_id="doc", region_id=region_id, regions=REGIONS)
-        for block in blocks
-    )
+    return normalize_offer_file(blocks, source_id="doc", region_id=region_id, regions=REGIONS)
+
+
+def normalize(
+    rows: Iterable[Mapping[str, str | None]] | bytes, *, region_id: str = "us-east-1"
+) -> Normalized:
+    return normalize_file(rows, region_id=region_id).normalized
 
 
 def outcome(row: Mapping[str, str | None], *, region_id: str = "us-east-1") -> str:
@@ -91,8 +99,9 @@ def counted(normalized: Normalized) -> dict[str, int]:
 
 
 def prices(normalized: Normalized) -> dict[tuple[str, str, str, str], Decimal]:
+    """Return what is listed on demand without software."""
     key = ["instance_type", "operating_system", "license_model", "tenancy"]
-    found = normalized.prices
+    found = normalized.prices.filter(purchase_option="on_demand", pre_installed_software="none")
     assert not found.select(key).is_duplicated().any()
     return dict(zip(found.select(key).iter_rows(), found["hourly_rate"], strict=True))
 
@@ -130,32 +139,72 @@ def test_the_linux_row_becomes_a_price_with_every_column_of_the_contract() -> No
 
 
 def test_every_frame_has_its_tables_schema_with_and_without_rows() -> None:
-    tables = (PRICE_CANDIDATES, REJECTED, ROW_COUNTS, INSTANCE_FACTS, LISTINGS)
-    empty = normalize_offer_rows(
-        AWS_OFFER_ROWS.empty(), source_id="doc", region_id="us-east-1", regions=REGIONS
-    )
+    tables = (PRICE_CANDIDATES, REJECTED, ROW_COUNTS, INSTANCE_FACTS, LISTINGS, OFFERINGS)
+    nothing = normalize_offer_file([], source_id="doc", region_id="us-east-1", regions=REGIONS)
 
-    for normalized in (empty, normalize([LINUX, LINUX | {"Unit": "Days"}])):
-        assert [frame.schema for frame in normalized] == [table.schema for table in tables]
+    for part in (nothing, normalize_file([LINUX, LINUX | {"Unit": "Days"}])):
+        assert [frame.schema for frame in part.normalized] == [table.schema for table in tables]
+        assert part.skus.schema == AWS_SKUS.schema
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
-        (LINUX, ("linux", "included", "shared")),
-        (WINDOWS, ("windows", "included", "shared")),
-        (BYOL, ("windows", "byol", "shared")),
-        (LINUX | DEDICATED, ("linux", "included", "dedicated")),
-        (WINDOWS | DEDICATED, ("windows", "included", "dedicated")),
-        (BYOL | DEDICATED, ("windows", "byol", "dedicated")),
-    ],
-)
-def test_systems_licences_and_tenancies_are_told_apart(
-    row: dict[str, str], expected: tuple[str, str, str]
+NO, OWN = "No License required", "Bring your own license"
+RHEL_HA = "Red Hat Enterprise Linux with HA"
+PRODUCTS = [
+    (("Linux", "NA", NO, ""), ("linux", "none", "included")),
+    (("Linux", "SQL Web", NO, ":0200"), ("linux", "sql_web", "included")),
+    (("Linux", "SQL Std", NO, ":0004"), ("linux", "sql_standard", "included")),
+    (("Linux", "SQL Ent", NO, ":0100"), ("linux", "sql_enterprise", "included")),
+    (("Windows", "NA", NO, ":0002"), ("windows", "none", "included")),
+    (("Windows", "SQL Web", NO, ":0202"), ("windows", "sql_web", "included")),
+    (("Windows", "SQL Std", NO, ":0006"), ("windows", "sql_standard", "included")),
+    (("Windows", "SQL Ent", NO, ":0102"), ("windows", "sql_enterprise", "included")),
+    (("Windows", "NA", OWN, ":0800"), ("windows", "none", "byol")),
+    (("RHEL", "NA", NO, ":0010"), ("rhel", "none", "included")),
+    (("RHEL", "SQL Web", NO, ":0210"), ("rhel", "sql_web", "included")),
+    (("RHEL", "SQL Std", NO, ":0014"), ("rhel", "sql_standard", "included")),
+    (("RHEL", "SQL Ent", NO, ":0110"), ("rhel", "sql_enterprise", "included")),
+    (("RHEL", "NA", OWN, ":00g0"), ("rhel", "none", "byol")),
+    ((RHEL_HA, "NA", NO, ":1010"), ("rhel_ha", "none", "included")),
+    ((RHEL_HA, "SQL Std", NO, ":1014"), ("rhel_ha", "sql_standard", "included")),
+    ((RHEL_HA, "SQL Ent", NO, ":1110"), ("rhel_ha", "sql_enterprise", "included")),
+    (("SUSE", "NA", NO, ":000g"), ("suse", "none", "included")),
+    (("Ubuntu Pro", "NA", NO, ":0g00"), ("ubuntu_pro", "none", "included")),
+]
+"""AWS's operating system, software, licence and usage operation; what the catalog calls them."""
+
+
+def of_product(words: tuple[str, str, str, str], tenancy: str = "Shared") -> dict[str, str]:
+    system, software, licence, code = words
+    return (LINUX if tenancy == "Shared" else LINUX | DEDICATED) | {
+        "Operating System": system,
+        "Pre Installed S/W": software,
+        "License Model": licence,
+        "operation": f"RunInstances{code}",
+    }
+
+
+@pytest.mark.parametrize("tenancy", ["Shared", "Dedicated"])
+@pytest.mark.parametrize(("words", "expected"), PRODUCTS)
+def test_systems_software_licences_and_tenancies_are_told_apart(
+    words: tuple[str, str, str, str], expected: tuple[str, str, str], tenancy: str
 ) -> None:
-    found = normalize([row]).prices
+    part = normalize_file([of_product(words, tenancy)])
 
-    assert found.select("operating_system", "license_model", "tenancy").row(0) == expected
+    columns = ["operating_system", "pre_installed_software", "license_model", "tenancy"]
+    assert part.normalized.prices.select(columns).row(0) == (*expected, tenancy.lower())
+    assert part.skus.select(columns).row(0) == (*expected, tenancy.lower())
+
+
+def test_no_other_words_go_with_an_operation() -> None:
+    known = {words for words, _ in PRODUCTS}
+    systems, software, licences, codes = (sorted({*column}) for column in zip(*known, strict=True))
+    combinations = list(product(systems, software, licences, codes))
+    rows = [of_product(words) | {"SKU": str(sku)} for sku, words in enumerate(combinations)]
+
+    found = normalize(rows)
+
+    assert {combinations[int(sku)] for sku in found.prices["sku_id"]} == known
+    assert counted(found) == {"kept": 19, "aws_inconsistent_product": len(combinations) - 19}
 
 
 @pytest.mark.parametrize(
@@ -185,10 +234,21 @@ def test_bare_metal_is_priced_by_its_shared_row() -> None:
     }
 
 
+RESERVED = {
+    "TermType": "Reserved",
+    "LeaseContractLength": "1yr",
+    "PurchaseOption": "No Upfront",
+    "OfferingClass": "standard",
+}
+HOST = {
+    "Product Family": "Dedicated Host",
+    "Instance Type": "m5",
+    "Tenancy": "Host",
+    "usageType": "HostUsage:m5",
+    "CapacityStatus": "NA",
+}
+
 FILTERED = [
-    ("aws_reserved_term", {"TermType": "Reserved", "LeaseContractLength": "1yr"}),
-    ("aws_reserved_term", {"TermType": "Reserved", "Unit": "Quantity", "PricePerUnit": "2750"}),
-    ("aws_dedicated_host", {"Product Family": "Dedicated Host", "Instance Type": "m5"}),
     ("aws_not_compute", {"Product Family": "Storage", "Instance Type": None}),
     ("aws_not_compute", {"Product Family": None, "Instance Type": None}),
     ("aws_free_tier", {"Instance Type": None, "usageType": "Global-BoxUsage:freetrial"}),
@@ -199,13 +259,6 @@ FILTERED = [
     ("aws_capacity_reservation", {"CapacityStatus": "UnusedCapacityReservation"}),
     ("aws_capacity_reservation", {"CapacityStatus": "AllocatedCapacityReservation"}),
     ("aws_host_tenancy", {"Tenancy": "Host", "usageType": "HostBoxUsage:m5.xlarge"}),
-    ("aws_other_operating_system", {"Operating System": "RHEL", "operation": "RunInstances:0010"}),
-    ("aws_other_operating_system", {"Operating System": "Red Hat Enterprise Linux with HA"}),
-    ("aws_other_operating_system", {"Operating System": "SUSE"}),
-    ("aws_other_operating_system", {"Operating System": "Ubuntu Pro"}),
-    ("aws_sql_server", {"Pre Installed S/W": "SQL Std", "operation": "RunInstances:0004"}),
-    ("aws_sql_server", {"Pre Installed S/W": "SQL Web"}),
-    ("aws_sql_server", {"Pre Installed S/W": "SQL Ent"}),
     ("aws_infrastructure_part", {"License Model": "License Included - Infrastructure"}),
     ("zero_price", {"PricePerUnit": "0.0000000000"}),
     ("zero_price", {"PricePerUnit": "-0"}),
@@ -215,6 +268,18 @@ REJECTED_ROWS = [
     ("aws_unknown_term", {"TermType": "Spot"}),
     ("aws_unknown_term", {"TermType": None}),
     ("aws_unknown_term", {"LeaseContractLength": "3yr", "PurchaseOption": "All Upfront"}),
+    ("aws_unknown_term", {"OfferingClass": "standard"}),
+    ("aws_unknown_lease", RESERVED | {"LeaseContractLength": "5yr"}),
+    ("aws_unknown_lease", RESERVED | {"LeaseContractLength": None}),
+    ("aws_unknown_purchase_option", RESERVED | {"PurchaseOption": "Heavy Utilization"}),
+    ("aws_unknown_offering_class", RESERVED | {"OfferingClass": "flexible"}),
+    ("aws_unknown_offering_class", RESERVED | {"OfferingClass": None}),
+    ("aws_unknown_host", HOST | {"operation": "RunInstances:0002"}),
+    ("aws_unknown_host", HOST | {"Tenancy": "Shared"}),
+    ("aws_unknown_host", HOST | {"Operating System": "Windows"}),
+    ("aws_unknown_host", HOST | {"CapacityStatus": "UnusedHost"}),
+    ("aws_inconsistent_usage", HOST | {"usageType": "HostBoxUsage:m5"}),
+    ("aws_inconsistent_usage", HOST | {"usageType": "ReservedHostUsage:m5"}),
     ("aws_unknown_product_family", {"Product Family": "Compute Instance (quantum)"}),
     ("aws_unknown_product_family", {"Product Family": None}),
     ("aws_unknown_market_option", {"MarketOption": "Flexible"}),
@@ -243,6 +308,8 @@ REJECTED_ROWS = [
     ("foreign_region", {"Region Code": "us-east-1-nyc-1"}),
     ("aws_missing_identifier", {"SKU": None}),
     ("aws_missing_identifier", {"RateCode": None}),
+    ("aws_missing_identifier", RESERVED | {"OfferTermCode": None}),
+    ("unknown_unit", RESERVED | {"Unit": "Days"}),
     ("unknown_unit", {"Unit": "Quantity"}),
     ("unknown_unit", {"Unit": "hours"}),
     ("unknown_unit", {"Unit": None}),
@@ -292,7 +359,8 @@ def test_what_is_not_known_is_refused_with_what_came(
 
 
 def test_every_rule_of_this_provider_has_a_row_that_shows_it() -> None:
-    shown = {rule for rule, _ in FILTERED + REJECTED_ROWS}
+    of_whole_terms = {"aws_upfront_fee", "aws_incomplete_term"}  # in test_aws_reserved_terms.py
+    shown = {rule for rule, _ in FILTERED + REJECTED_ROWS} | of_whole_terms
 
     assert {rule.id for rule in AWS} - shown == set()
 
@@ -418,20 +486,20 @@ def sample() -> list[dict[str, str | None]]:
     return [*types, LINUX, WINDOWS, BYOL, *(LINUX | change for change in changes)]
 
 
-def ordered(normalized: Normalized) -> list[pl.DataFrame]:
-    return [frame.sort(pl.all()) for frame in normalized]
+def ordered(part: OfferFilePart) -> list[pl.DataFrame]:
+    return [frame.sort(pl.all()) for frame in (*part.normalized, part.skus)]
 
 
 def test_order_of_rows_cuts_of_blocks_and_columns_change_nothing() -> None:
     rows = sample()
-    expected = ordered(normalize(rows))
+    expected = ordered(normalize_file(rows))
     rng = random.Random(7)
 
     for _ in range(3):
         rng.shuffle(rows)
         columns = rng.sample(OFFER_COLUMNS, len(OFFER_COLUMNS))
         columns.insert(rng.randrange(90), "A New Column")
-        found = normalize(rows, columns=tuple(columns), block_bytes=rng.randrange(500, 5000))
+        found = normalize_file(rows, columns=tuple(columns), block_bytes=rng.randrange(500, 5000))
         for left, right in zip(ordered(found), expected, strict=True):
             assert_frame_equal(left, right)
 
@@ -447,11 +515,25 @@ def test_rows_in_are_rows_kept_refused_and_filtered() -> None:
     assert normalized.rejected.height == len(REJECTED_ROWS)
 
 
+@pytest.mark.parametrize("column", sorted(OPTIONAL_COLUMNS.values()))
+def test_a_column_that_may_be_missing_is_not_needed_on_demand(column: str) -> None:
+    rows = [
+        of_product(words, tenancy) for words, _ in PRODUCTS for tenancy in ("Shared", "Dedicated")
+    ]
+    columns = tuple(name for name in OFFER_COLUMNS if name != column)
+
+    found, expected = normalize_file(rows, columns=columns), normalize_file(rows)
+
+    assert found.normalized.prices.equals(expected.normalized.prices)
+    assert found.normalized.counts.equals(expected.normalized.counts)
+    assert found.skus.equals(expected.skus)
+
+
 def test_files_without_the_newer_columns_mean_on_demand_used_and_their_own_region() -> None:
     newer = {"MarketOption", "CapacityStatus", "Region Code"}
     columns = tuple(name for name in OFFER_COLUMNS if name not in newer)
 
-    assert counted(normalize([LINUX], columns=columns)) == {"kept": 1}
+    assert counted(normalize_file([LINUX], columns=columns).normalized) == {"kept": 1}
 
 
 def test_the_sample_of_2026_gives_its_prices_and_counts() -> None:
@@ -470,18 +552,26 @@ def test_the_sample_of_2026_gives_its_prices_and_counts() -> None:
         ("m5.xlarge", "windows", "included", "shared"): Decimal("0.376"),
         ("m5.xlarge", "windows", "byol", "shared"): Decimal("0.192"),
         ("m5.xlarge", "linux", "included", "dedicated"): Decimal("0.204"),
+        ("m5", "linux", "included", "host"): Decimal("5.069"),
     }
+    others = normalized.prices.filter(
+        (pl.col("purchase_option") != "on_demand") | (pl.col("pre_installed_software") != "none")
+    )
+    assert others.select(
+        "instance_type", "pre_installed_software", "payment_option", "effective_hourly_price"
+    ).sort(pl.all()).rows() == [
+        ("m5.xlarge", "none", "partial_upfront", Decimal("0.0798021309")),  # 0.04 + 1046/26280
+        ("m5.xlarge", "sql_standard", None, Decimal("0.672")),
+    ]
     assert counted(normalized) == {
-        "kept": 12,
+        "kept": 15,
         "aws_capacity_block": 1,
         "aws_capacity_reservation": 1,
-        "aws_dedicated_host": 1,
         "aws_ebs_optimized_fee": 1,
         "aws_free_tier": 1,
         "aws_infrastructure_part": 1,
         "aws_not_compute": 1,
-        "aws_reserved_term": 2,
-        "aws_sql_server": 1,
+        "aws_upfront_fee": 1,
     }
     assert normalized.listings["instance_type"].to_list() == ["p5.48xlarge"]
 
@@ -505,171 +595,3 @@ def test_the_sample_of_china_is_priced_in_yuan_whatever_its_codes() -> None:
         Decimal("1.992"),
         "SYNTHETIC0000020.5Y9WH78GDR.Q7UJUT2CE6",
     )
-
-
-@needs_shared_data
-def test_the_verbatim_head_of_2025_holds_one_price_of_frankfurt_and_none_else() -> None:
-    content = (SHARED / "bulk/AmazonEC2_global_index_sample_20250912225308.csv").read_bytes()
-
-    normalized = normalize(content, region_id="eu-central-1")
-
-    found = normalized.prices.select("operating_system", "license_model", "tenancy", "sku_id")
-    assert normalized.rejected.height == 0
-    assert found.rows() == [("windows", "byol", "dedicated", found["sku_id"].item())]
-    assert counted(normalized) == {
-        "kept": 1,
-        "aws_reserved_term": 30,
-        "aws_capacity_reservation": 8,
-        "aws_host_tenancy": 2,
-        "aws_other_operating_system": 2,
-        "aws_sql_server": 1,
-    }
-
-
-JSON_TO_CSV = {
-    "instanceType": "Instance Type",
-    "operatingSystem": "Operating System",
-    "tenancy": "Tenancy",
-    "capacitystatus": "CapacityStatus",
-    "preInstalledSw": "Pre Installed S/W",
-    "licenseModel": "License Model",
-    "marketoption": "MarketOption",
-    "operation": "operation",
-    "usagetype": "usageType",
-    "regionCode": "Region Code",
-    "location": "Location",
-}
-
-
-def from_json(path: Path) -> bytes:
-    """Re-encode an offer file's JSON as AWS's CSV has it."""
-    offer = json.loads(path.read_text())
-    rows = []
-    for term_type, terms in offer["terms"].items():
-        for sku, by_code in terms.items():
-            product = offer["products"][sku]
-            attributes = product["attributes"]
-            for term in by_code.values():
-                for rate in term["priceDimensions"].values():
-                    [(currency, price)] = rate["pricePerUnit"].items()
-                    row = {JSON_TO_CSV[k]: v for k, v in attributes.items() if k in JSON_TO_CSV}
-                    row |= {
-                        "SKU": sku,
-                        "OfferTermCode": term["offerTermCode"],
-                        "RateCode": rate["rateCode"],
-                        "TermType": term_type,
-                        "EffectiveDate": term["effectiveDate"],
-                        "StartingRange": rate.get("beginRange"),
-                        "EndingRange": rate.get("endRange"),
-                        "Unit": rate["unit"],
-                        "PricePerUnit": price,
-                        "Currency": currency,
-                        "Product Family": product["productFamily"],
-                        "LeaseContractLength": term["termAttributes"].get("LeaseContractLength"),
-                    }
-                    rows.append(row)
-    return encode_offer_csv(rows)
-
-
-@needs_shared_data
-@pytest.mark.parametrize(
-    ("region_id", "counts", "p4d"),
-    [
-        (
-            "us-east-1",
-            {
-                "kept": 12,
-                "aws_capacity_block": 1,
-                "aws_capacity_reservation": 1,
-                "aws_free_tier": 1,
-                "aws_infrastructure_part": 1,
-                "aws_sql_server": 1,
-            },
-            "21.957642",
-        ),
-        ("us-west-2", {"kept": 9, "aws_free_tier": 1}, "21.95764"),
-        ("eu-west-1", {"kept": 6, "aws_free_tier": 1}, "23.71569"),
-    ],
-)
-def test_the_json_slices_of_2026_give_their_prices(
-    region_id: str, counts: dict[str, int], p4d: str
-) -> None:
-    path = SHARED / f"bulk/AmazonEC2_{region_id}_slice_20260910195514.json"
-
-    normalized = normalize(from_json(path), region_id=region_id)
-
-    assert counted(normalized) == counts
-    assert prices(normalized)["p4d.24xlarge", "linux", "included", "shared"] == Decimal(p4d)
-
-
-CODES = {
-    ("Linux", "NA"): "RunInstances",
-    ("Linux", "SQL Std"): "RunInstances:0004",
-    ("Linux", "SQL Web"): "RunInstances:0200",
-    ("Linux", "SQL Ent"): "RunInstances:0100",
-    ("Windows", "NA"): "RunInstances:0002",
-    ("Windows", "SQL Std"): "RunInstances:0006",
-    ("Windows", "SQL Web"): "RunInstances:0202",
-    ("Windows", "SQL Ent"): "RunInstances:0102",
-}
-"""AWS's usage operations; the dump of 2023 has all other columns of the file but this one."""
-
-
-@pytest.fixture(scope="module")
-def ireland() -> Normalized:
-    path = SHARED / "prices/AmazonEC2_eu-west-1_ondemand_all-skus_2023-02-23.csv.gz"
-    dump = pl.read_csv(path, infer_schema=False)
-    renamed = {
-        "sku": "SKU",
-        "productFamily": "Product Family",
-        "termType": "TermType",
-        "startingRange": "StartingRange",
-        "unit": "Unit",
-        "currency": "Currency",
-        "price": "PricePerUnit",
-        "region": "Region Code",
-    } | {raw: name for raw, name in JSON_TO_CSV.items() if raw in dump.columns}
-    rows = dump.rename(renamed).to_dicts()
-    for row in rows:
-        is_byol = row["License Model"] == "Bring your own license"
-        code = CODES.get((row["Operating System"], row["Pre Installed S/W"]), "RunInstances:0010")
-        row["operation"] = "RunInstances:0800" if is_byol else code
-        row["RateCode"] = row["SKU"]
-        row["EffectiveDate"] = "2023-02-01"
-    columns = tuple(name for name in OFFER_COLUMNS if name != "MarketOption")
-    content = encode_offer_csv(rows, columns=columns, published="2023-02-23T00:00:00Z")
-    return normalize(content, region_id="eu-west-1")
-
-
-@needs_shared_data
-def test_all_of_ireland_2023_is_accounted_for(ireland: Normalized) -> None:
-    assert counted(ireland) == {
-        "kept": 614 + 480 + 351 + 577 + 456 + 332,
-        "aws_capacity_reservation": 29480,
-        "aws_ebs_optimized_fee": 102,
-        "aws_host_tenancy": 6292,
-        "aws_other_operating_system": 7422,
-        "aws_reserved_term": 22008,
-        "aws_sql_server": 4863,
-    }
-    assert ireland.counts["rows"].sum() == 72977
-    assert ireland.rejected.height == 0
-
-
-@needs_shared_data
-def test_each_key_of_ireland_2023_has_one_price_and_none_is_zero(ireland: Normalized) -> None:
-    linux = ireland.prices.filter(operating_system="linux", tenancy="shared")
-
-    assert not ireland.prices.select(PRICE_KEY_NOW).is_duplicated().any()
-    assert ireland.prices["hourly_rate"].min() == Decimal("0.0046")  # t4g.nano
-    assert linux.height == linux["instance_type"].n_unique() == 614
-
-
-@needs_shared_data
-def test_known_prices_of_ireland_2023_are_right(ireland: Normalized) -> None:
-    found = prices(ireland)
-
-    assert found["m1.small", "linux", "included", "shared"] == Decimal("0.047")
-    assert found["m5.xlarge", "linux", "included", "shared"] == Decimal("0.2140000000")
-    assert found["m5.xlarge", "windows", "included", "shared"] == Decimal("0.398")
-    assert found["m5.xlarge", "windows", "byol", "shared"] == Decimal("0.214")

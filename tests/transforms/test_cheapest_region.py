@@ -10,6 +10,7 @@ from polars.testing import assert_frame_equal
 from support.rows import day, price_rows, rate_rows, region_rows, type_rows
 from support.strategies import PRICE_TEXTS, PROPERTY, price_frames, shuffled
 from transforms.cheapest_region import make_cheapest_region
+from transforms.comparable import comparable_prices
 from warehouse.schemas.catalog import CHEAPEST_REGION, FX_RATES, INSTANCE_TYPES, PRICES
 
 GERMANY = {"country_code": "DE", "geography": "europe", "is_eu": True, "is_eea": True}
@@ -36,10 +37,13 @@ REGIONS = region_rows(
 
 
 def _view(prices, *, regions=REGIONS, instance_types=None, fx_rates=None) -> pl.DataFrame:
-    return make_cheapest_region(
+    compared = comparable_prices(
         prices,
-        regions=regions,
         instance_types=INSTANCE_TYPES.empty() if instance_types is None else instance_types,
+    )
+    return make_cheapest_region(
+        compared,
+        regions=regions,
         fx_rates=FX_RATES.empty() if fx_rates is None else fx_rates,
     )
 
@@ -70,6 +74,8 @@ def test_all_columns_of_a_world_of_four_regions():
         "payment_option": None,
         "scope": "world",
         "region_id": "eastus",
+        "availability_zone_id": None,
+        "zone_count": None,
         "price_usd": Decimal("6.98"),
         "price_eur": Decimal("6.0265929891"),
         "tied_region_ids": ["westus2"],
@@ -137,6 +143,8 @@ def test_prices_that_differ_in_the_tenth_decimal_are_not_tied():
         {"license_model": "byol"},
         {"pre_installed_software": "sql_web"},
         {"currency": "CNY"},
+        {"currency": "EUR", "price_quality": "reference"},
+        {"price_quality": "reference"},
     ],
 )
 def test_other_tenancy_licence_software_and_currency_are_not_compared(other):
@@ -157,6 +165,15 @@ def test_every_way_to_pay_has_its_own_rows():
             {"hourly_rate": "1"},
             {"hourly_rate": "2", "operating_system": "windows"},
             {"hourly_rate": "0.3", "purchase_option": "spot"},
+            {"hourly_rate": "0.2", "purchase_option": "low_priority"},
+            {"hourly_rate": "0.9", "purchase_option": "capacity_block"},
+            {
+                "hourly_rate": "0.7",
+                "purchase_option": "savings_plan",
+                "commitment_type": "azure_compute",
+                "term_years": 1,
+                "payment_option": "no_upfront",
+            },
             {**reserved, "term_years": 1},
             {**reserved, "term_years": 3, "effective_hourly_price": "0.4"},
         )
@@ -165,9 +182,12 @@ def test_every_way_to_pay_has_its_own_rows():
     assert world.select(
         "operating_system", "purchase_option", "term_years", "price_usd"
     ).rows() == [
+        ("linux", "capacity_block", None, Decimal("0.9")),
+        ("linux", "low_priority", None, Decimal("0.2")),
         ("linux", "on_demand", None, Decimal(1)),
         ("linux", "reserved", 1, Decimal("0.5")),
         ("linux", "reserved", 3, Decimal("0.4")),
+        ("linux", "savings_plan", 1, Decimal("0.7")),
         ("linux", "spot", None, Decimal("0.3")),
         ("windows", "on_demand", None, Decimal(2)),
     ]
@@ -188,7 +208,45 @@ def test_a_region_of_several_zones_takes_part_once_with_its_cheapest():
     assert _of(
         _view(prices), "world", "region_id", "price_usd", "region_count", "price_quality"
     ) == ("eastus", Decimal(1), 2, "spot_above_on_demand")
+    assert _of(_view(prices), "world", "availability_zone_id", "zone_count") == ("z2", 2)
     assert _of(_view(prices), "world", "dearest_price_usd") == Decimal(2)
+
+
+@pytest.mark.parametrize(
+    ("zones", "zone", "zone_count"),
+    [
+        ({"z3": "1", "z2": "1", "z1": "2"}, "z2", 3),
+        ({"z1": "1"}, "z1", 1),
+        ({None: "1"}, None, None),
+        ({None: "1", "z1": "1"}, "z1", 1),
+        ({None: "1", "z1": "2"}, None, 1),
+    ],
+)
+def test_of_zones_of_one_price_the_first_by_id_is_named(zones, zone, zone_count):
+    spot = {"purchase_option": "spot"}
+    rows = [
+        {**spot, "availability_zone_id": name, "hourly_rate": rate} for name, rate in zones.items()
+    ]
+    for order in (rows, rows[::-1]):
+        view = _view(price_rows(*order))
+        assert _of(view, "world", "price_usd", "availability_zone_id", "zone_count") == (
+            Decimal(1),
+            zone,
+            zone_count,
+        )
+
+
+def test_zones_are_those_of_the_winning_region_and_of_tied_ones_of_the_first():
+    spot = {"purchase_option": "spot", "hourly_rate": "1"}
+    prices = price_rows(
+        {**spot, "region_id": "westus2", "availability_zone_id": "a1"},
+        {**spot, "availability_zone_id": "b2"},
+        {**spot, "availability_zone_id": "b1"},
+        {**spot, "region_id": "norwayeast"},
+    )
+    assert _of(
+        _view(prices), "world", "region_id", "availability_zone_id", "zone_count", "tied_region_ids"
+    ) == ("eastus", "b1", 2, ["norwayeast", "westus2"])
 
 
 def test_the_flags_shown_are_those_of_the_cheapest_region_and_of_the_first_of_tied_ones():

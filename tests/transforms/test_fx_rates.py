@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 
 from support.strategies import PROPERTY
 from transforms.errors import MissingRateError
-from transforms.fx_rates import divide_money, make_fx_rates, newest_rate
+from transforms.fx_rates import divide_money, make_fx_rates, newest_rate, newest_rates
 from warehouse.schemas.catalog import FX_RATES
 from warehouse.schemas.table import PRICE
 
@@ -60,6 +60,22 @@ def test_the_newest_rate_is_that_of_the_last_day():
     rates = make_fx_rates(_quoted(("USD", MONDAY, "1.2"), ("USD", FRIDAY, "1.1")))
     assert newest_rate(rates, "USD")["rate_date"].to_list() == [MONDAY]
     assert newest_rate(rates, "CHF").is_empty()
+
+
+def test_each_currency_has_a_newest_rate_of_its_own():
+    rates = make_fx_rates(
+        _quoted(
+            ("USD", FRIDAY, "1"), ("CNY", FRIDAY, "8"), ("USD", MONDAY, "2"), ("JPY", FRIDAY, "180")
+        )
+    )
+    assert newest_rates(rates).select("currency", "rate_date", "units_per_usd").rows() == [
+        ("CNY", FRIDAY, Decimal(8)),
+        ("EUR", MONDAY, Decimal("0.5")),
+        ("JPY", FRIDAY, Decimal(180)),
+        ("USD", MONDAY, Decimal(1)),
+    ]
+    assert_frame_equal(newest_rates(rates.reverse()), newest_rates(rates))
+    assert_frame_equal(newest_rates(FX_RATES.empty()), FX_RATES.empty())
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from transforms.normalized import (
 from warehouse.schemas.parts import (
     INSTANCE_FACTS,
     LISTINGS,
+    OFFERINGS,
     PRICE_CANDIDATES,
     REJECTED,
     ROW_COUNTS,
@@ -30,7 +31,7 @@ def _part(**frames: pl.DataFrame) -> Normalized:
 
 
 def test_no_parts_make_empty_tables_of_the_right_schema():
-    tables = (PRICE_CANDIDATES, REJECTED, ROW_COUNTS, INSTANCE_FACTS, LISTINGS)
+    tables = (PRICE_CANDIDATES, REJECTED, ROW_COUNTS, INSTANCE_FACTS, LISTINGS, OFFERINGS)
     for frame, table in zip(combine([]), tables, strict=True):
         assert_frame_equal(frame, table.empty())
 

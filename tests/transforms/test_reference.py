@@ -1,3 +1,6 @@
+from datetime import date
+
+import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -5,6 +8,7 @@ from support.rows import region_rows
 from transforms.errors import ReferenceTableError
 from transforms.reference import parse_reference
 from warehouse.schemas.catalog import REGIONS
+from warehouse.schemas.table import Field, Table
 
 HEADER = ",".join(REGIONS.columns)
 VIRGINIA = (
@@ -68,3 +72,18 @@ def test_a_file_that_is_not_its_table_is_refused(lines, found):
     with pytest.raises(ReferenceTableError, match=found) as caught:
         _parse(*lines)
     assert caught.value.table == "regions"
+
+
+@pytest.mark.parametrize("odd", ["1/2/2026", "31.03.2026", "2026-3-31"])
+def test_a_date_is_written_in_one_way(odd):
+    table = Table(
+        "ends",
+        "reference",
+        "",
+        (Field("name", pl.String, ""), Field("end", pl.Date, "")),
+        ("name",),
+    )
+    (row,) = parse_reference(b"name,end\na,2026-03-31\n", table).rows()
+    assert row == ("a", date(2026, 3, 31))
+    with pytest.raises(ReferenceTableError, match=rf"end \['{odd}'\], not YYYY-MM-DD"):
+        parse_reference(f"name,end\na,{odd}\n".encode(), table)

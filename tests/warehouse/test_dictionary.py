@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -11,6 +12,7 @@ from warehouse import canonical_json
 from warehouse.dictionary import describe, parquet_type, sql_type
 from warehouse.publishing import publish
 from warehouse.schemas.catalog import PRICES, TABLES
+from warehouse.schemas.table import PRICE
 from warehouse.schemas.version import SCHEMA_VERSION
 from warehouse.storage import LocalStorage
 
@@ -72,24 +74,40 @@ def test_types_are_those_that_readers_find(release, table):
 
 
 def parquet_types(path: Path) -> dict[str, str]:
-    """Read the types of a file from its parquet schema, with the names of the format's spec."""
+    """Read the types of a file from its parquet schema, with the names of the format's spec.
+
+    The schema lists leaves. A list's is `column.list.element`, a list of structs has one for each
+    member below that.
+    """
     schema = pq.ParquetFile(path).schema
-    found = {}
+    found: dict[str, str] = {}
+    members: dict[str, list[str]] = {}
     for number in range(len(schema.names)):
         column = schema.column(number)
-        logical = json.loads(column.logical_type.to_json())
-        name = {
-            "String": "STRING",
-            "Date": "DATE",
-            "Decimal": f"DECIMAL({logical.get('precision')},{logical.get('scale')})",
-            "Timestamp": "TIMESTAMP(MICROS,UTC)",
-            "None": column.physical_type,
-        }[logical["Type"]]
-        if logical["Type"] == "Timestamp":
-            assert (logical["timeUnit"], logical["isAdjustedToUTC"]) == ("microseconds", True)
         top, _, below = column.path.partition(".")
-        found[top] = f"LIST<{name}>" if below == "list.element" else name
+        name = leaf_type(column)
+        if below.startswith("list.element."):
+            members.setdefault(top, []).append(f"{below.removeprefix('list.element.')} {name}")
+            name = f"LIST<STRUCT<{', '.join(members[top])}>>"
+        elif below:
+            assert below == "list.element"
+            name = f"LIST<{name}>"
+        found[top] = name
     return found
+
+
+def leaf_type(column: Any) -> str:
+    logical = json.loads(column.logical_type.to_json())
+    if logical["Type"] == "Timestamp":
+        assert (logical["timeUnit"], logical["isAdjustedToUTC"]) == ("microseconds", True)
+    names: dict[str, str] = {
+        "String": "STRING",
+        "Date": "DATE",
+        "Decimal": f"DECIMAL({logical.get('precision')},{logical.get('scale')})",
+        "Timestamp": "TIMESTAMP(MICROS,UTC)",
+        "None": column.physical_type,
+    }
+    return names[logical["Type"]]
 
 
 @pytest.mark.parametrize("dtype", [pl.Int64, pl.Int64()])
@@ -98,8 +116,22 @@ def test_type_may_be_a_class_or_an_instance(dtype):
     assert parquet_type(dtype) == "INT64"
 
 
+def test_list_of_structs_is_named_whole():
+    ways = pl.List(pl.Struct({"way": pl.String, "price": PRICE, "zones": pl.List(pl.Int32)}))
+
+    assert sql_type(ways) == "STRUCT(way VARCHAR, price DECIMAL(18,10), zones INTEGER[])[]"
+    assert parquet_type(ways) == "LIST<STRUCT<way STRING, price DECIMAL(18,10), zones LIST<INT32>>>"
+
+
 @pytest.mark.parametrize(
-    "dtype", [pl.Categorical(), pl.Datetime("ns", "UTC"), pl.Datetime("us"), pl.Object]
+    "dtype",
+    [
+        pl.Categorical(),
+        pl.Datetime("ns", "UTC"),
+        pl.Datetime("us"),
+        pl.Object,
+        pl.List(pl.Struct({"at": pl.Datetime("ns", "UTC")})),
+    ],
 )
 def test_type_that_is_not_plain_is_refused(dtype):
     with pytest.raises(TypeError, match="none of the published types"):

@@ -5,12 +5,13 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
 from polars.testing import assert_frame_equal
 
-from support.rows import price_rows
+from support.rows import price_rows, table_rows
 from warehouse.errors import CandidateError
 from warehouse.parquet_io import (
     FileFacts,
@@ -19,7 +20,7 @@ from warehouse.parquet_io import (
     sort_order,
     write_table,
 )
-from warehouse.schemas.catalog import CHEAPEST_REGION, OFFERS, PRICES, REGIONS
+from warehouse.schemas.catalog import CHEAPEST_REGION, OFFERS, PRICES, PURCHASE_ADVICE, REGIONS
 from warehouse.schemas.parts import REJECTED
 from warehouse.schemas.table import PRICE, TIMESTAMP, Field, Table
 
@@ -37,6 +38,7 @@ SMALL = Table(
         Field("valid_from", TIMESTAMP, "v"),
         Field("rate_date", pl.Date, "d"),
         Field("zones", pl.List(pl.String), "z"),
+        Field("ways", pl.List(pl.Struct({"way": pl.String, "price": PRICE})), "w"),
     ),
     key=("provider", "region_id", "instance_type"),
 )
@@ -47,14 +49,17 @@ def many_rows(types: int, regions: int) -> pl.DataFrame:
         instance_type=pl.format("t{}.large", pl.int_range(types).cast(pl.String).str.zfill(5))
     )
     places = pl.select(region_id=pl.format("region-{}", pl.int_range(regions)))
+    rate = (pl.int_range(pl.len()) * 7919 % 100_003).cast(PRICE)
+    ways = pl.concat_list(pl.struct(way="instance_type", price=rate).repeat_by(2))
     return kinds.join(places, how="cross").select(
         provider=pl.lit("aws"),
         region_id="region_id",
         instance_type="instance_type",
-        hourly_rate=(pl.int_range(pl.len()) * 7919 % 100_003).cast(PRICE),
+        hourly_rate=rate,
         valid_from=pl.lit(datetime(2026, 1, 1, tzinfo=UTC)).cast(TIMESTAMP),
         rate_date=pl.lit(date(2026, 1, 1)),
         zones=pl.concat_list("region_id"),
+        ways=pl.when(pl.int_range(pl.len()) % 3 > 0).then(ways).otherwise([]),
     )
 
 
@@ -71,7 +76,9 @@ def test_rows_of_an_instance_type_lie_side_by_side():
     assert sort_order(REJECTED) == REJECTED.columns
 
 
-@pytest.mark.parametrize("table", [PRICES, OFFERS, CHEAPEST_REGION, REGIONS, REJECTED])
+@pytest.mark.parametrize(
+    "table", [PRICES, OFFERS, CHEAPEST_REGION, PURCHASE_ADVICE, REGIONS, REJECTED]
+)
 def test_order_names_every_column_once(table):
     assert sorted(sort_order(table)) == sorted(table.columns)
 
@@ -175,6 +182,86 @@ def test_reading_gives_back_what_was_written(tmp_path):
     write_table(SMALL, rows, directory / "a.parquet")
 
     assert_frame_equal(pl.read_parquet(directory / "a.parquet", glob=False), rows)
+
+
+ADVICE = table_rows(
+    PURCHASE_ADVICE,
+    *(
+        {
+            "provider": "aws",
+            "instance_type": instance_type,
+            "region_id": "us-east-1",
+            "operating_system": "linux",
+            "currency": "USD",
+            "on_demand_usd": "0.096",
+            "spot_lost_work_pct": 10.0,
+            "spot_advice": "not_listed",
+            "commitments": commitments,
+            "price_quality": "ok",
+        }
+        for instance_type, commitments in (
+            (
+                "m5.large",
+                [
+                    {
+                        "purchase_option": "reserved",
+                        "commitment_type": "standard",
+                        "term_years": 3,
+                        "payment_option": "all_upfront",
+                        "price_usd": Decimal("0.0366057839"),
+                        "price_eur": None,
+                        "saving_pct": 61.869,
+                        "break_even_utilisation": 0.38131,
+                    },
+                    {
+                        "purchase_option": "savings_plan",
+                        "commitment_type": "compute",
+                        "term_years": 1,
+                        "payment_option": "no_upfront",
+                        "price_usd": Decimal("0.07"),
+                        "price_eur": Decimal("0.0604386116"),
+                        "saving_pct": 27.0833,
+                        "break_even_utilisation": 0.729167,
+                    },
+                ],
+            ),
+            ("m5.xlarge", []),
+        )
+    ),
+)
+
+
+def test_lists_of_structs_come_back_whole_in_every_reader(tmp_path):
+    path = tmp_path / "purchase_advice.parquet"
+    commitments = ADVICE["commitments"].to_list()
+
+    write_table(PURCHASE_ADVICE, ADVICE.reverse(), path)
+
+    check_schema(PURCHASE_ADVICE, path)
+    assert_frame_equal(pl.read_parquet(path), ADVICE)
+    assert pq.read_table(path)["commitments"].to_pylist() == commitments
+    in_duckdb = duckdb.sql(f"SELECT commitments FROM '{path}' ORDER BY instance_type").fetchall()
+    assert [row[0] for row in in_duckdb] == commitments
+
+
+def test_an_analyst_unnests_the_commitments_with_sql(tmp_path):
+    path = tmp_path / "purchase_advice.parquet"
+    write_table(PURCHASE_ADVICE, ADVICE, path)
+
+    rows = duckdb.sql(
+        f"""
+        SELECT instance_type, way.commitment_type, way.term_years, way.price_usd,
+               on_demand_usd - way.price_usd AS saved_usd
+        FROM (SELECT instance_type, on_demand_usd, unnest(commitments) AS way FROM '{path}')
+        WHERE way.break_even_utilisation < 1
+        ORDER BY way.price_usd
+        """
+    ).fetchall()
+
+    assert rows == [
+        ("m5.large", "standard", 3, Decimal("0.0366057839"), Decimal("0.0593942161")),
+        ("m5.large", "compute", 1, Decimal("0.07"), Decimal("0.026")),
+    ]
 
 
 def test_frame_of_another_type_is_not_written(tmp_path):

@@ -60,7 +60,7 @@ def test_layout_is_the_contracts(storage, candidate):
         "release": published.id,
         "manifest": f"{directory}/manifest.json",
         "manifest_sha256": published.release.manifest_sha256,
-        "schema_version": "1.0.0",
+        "schema_version": "1.1.0",
     }
     manifest = json.loads(files[f"{directory}/manifest.json"])
     assert manifest["tables"]["prices"]["rows"] == 2

@@ -405,6 +405,16 @@ CHEAPEST_REGION = Table(
         Field("scope", pl.String, "Regions that are compared", nullable=False, vocabulary=v.SCOPES),
         Field("region_id", pl.String, "The cheapest region", nullable=False),
         Field(
+            "availability_zone_id",
+            pl.String,
+            "Its cheapest zone, where prices are by zone (AWS spot); null where it has one price",
+        ),
+        Field(
+            "zone_count",
+            pl.Int32,
+            "Zones of that region that list a price; null where it has one price for all",
+        ),
+        Field(
             "price_usd", PRICE, "Its effective hourly price", unit="USD per hour", nullable=False
         ),
         Field("price_eur", PRICE, "The same in euro; null without a rate", unit="EUR per hour"),
@@ -450,6 +460,152 @@ CHEAPEST_REGION = Table(
     ),
 )
 
+PURCHASE_ADVICE = Table(
+    "purchase_advice",
+    "view",
+    "What each way to pay costs for one type, region and system, and from which use on it pays. "
+    "Shared tenancy, licence included, no pre-installed software. All prices of a row are listed "
+    "in one currency; those in another than US dollars are converted at the rate of fx_rate_date",
+    (
+        _PROVIDER,
+        _INSTANCE_TYPE,
+        _REGION_ID,
+        _OPERATING_SYSTEM,
+        Field("currency", pl.String, "ISO 4217 code that the prices are listed in", nullable=False),
+        Field(
+            "on_demand_usd",
+            PRICE,
+            "On demand; null where not listed. All amounts in USD are null where the currency is "
+            "another and has no rate",
+            unit="USD per hour",
+        ),
+        Field("on_demand_eur", PRICE, "The same in euro; null without a rate", unit="EUR per hour"),
+        Field(
+            "spot_usd",
+            PRICE,
+            "Spot, in the cheapest zone; null if none is listed",
+            unit="USD per hour",
+        ),
+        Field("spot_eur", PRICE, "The same in euro; null without a rate", unit="EUR per hour"),
+        Field("spot_saving_pct", pl.Float64, "What spot saves on on-demand", unit="percent"),
+        Field(
+            "spot_availability_zone_id",
+            pl.String,
+            "Zone of the spot price; null where it holds region-wide",
+        ),
+        Field(
+            "spot_zone_count",
+            pl.Int32,
+            "Zones that list a spot price; null where none does",
+        ),
+        Field(
+            "spot_lost_work_pct",
+            pl.Float64,
+            "Assumption of this release: share of spot hours whose work is lost to interruptions",
+            unit="percent",
+            nullable=False,
+        ),
+        Field(
+            "spot_useful_hour_usd",
+            PRICE,
+            "An estimate: spot price / (1 - lost share), what an hour costs whose work is kept",
+            unit="USD per hour",
+        ),
+        Field(
+            "spot_break_even_lost_work_pct",
+            pl.Float64,
+            "Share of lost work at which spot costs as much as on demand; at most 0 where it never "
+            "pays. By arithmetic the same as spot_saving_pct",
+            unit="percent",
+        ),
+        Field(
+            "spot_advice",
+            pl.String,
+            "What follows for spot; null where there is no on-demand price to compare with",
+            vocabulary=v.SPOT_ADVICE,
+        ),
+        Field(
+            "commitments",
+            pl.List(
+                pl.Struct(
+                    {
+                        "purchase_option": pl.String,
+                        "commitment_type": pl.String,
+                        "term_years": pl.Int32,
+                        "payment_option": pl.String,
+                        "price_usd": PRICE,
+                        "price_eur": PRICE,
+                        "saving_pct": pl.Float64,
+                        "break_even_utilisation": pl.Float64,
+                    }
+                )
+            ),
+            "Every reservation and savings plan, cheapest first: effective hourly price, saving on "
+            "on-demand in percent, and the share of hours (1 = all) from which on it pays; above 1 "
+            "it never does. The last two are null without an on-demand price. Ties: shorter term, "
+            "less upfront, name",
+            nullable=False,
+        ),
+        *(
+            field
+            for use in (100, 60, 30)
+            for field in (
+                Field(
+                    f"cheapest_at_{use}_pct",
+                    pl.String,
+                    f"Cheapest way to pay, spot aside, for {use} % of all hours: on_demand (also "
+                    "where a commitment costs the same), or "
+                    "purchase_option/commitment_type/term_years/payment_option; null where only "
+                    "spot is listed",
+                ),
+                Field(
+                    f"cost_at_{use}_pct_usd",
+                    PRICE,
+                    f"What it costs for each hour of the calendar at {use} % use",
+                    unit="USD per hour",
+                ),
+            )
+        ),
+        Field("fx_rate_date", pl.Date, "Day of the exchange rates; null without one"),
+        Field(
+            "price_quality",
+            pl.String,
+            "ok, or the flags of the prices that the row rests on, as in prices",
+            nullable=False,
+        ),
+    ),
+    key=("provider", "instance_type", "region_id", "operating_system"),
+)
+
+LIFECYCLE = Table(
+    "lifecycle",
+    "reference",
+    "Where instance series, services and ways to pay stand in their lives, and what follows them",
+    (
+        _PROVIDER,
+        Field("subject", pl.String, "What it is about", nullable=False),
+        Field(
+            "subject_kind",
+            pl.String,
+            "What kind of thing that is",
+            nullable=False,
+            vocabulary=("series", "service", "purchase_option"),
+        ),
+        Field(
+            "status",
+            pl.String,
+            "Where it stands at the release's as-of time",
+            nullable=False,
+            vocabulary=v.LIFECYCLE_STATUSES,
+        ),
+        Field("announced_date", pl.Date, "When the provider announced its end"),
+        Field("end_date", pl.Date, "When it ends, or ended"),
+        Field("successor", pl.String, "What the provider recommends instead"),
+        Field("evidence", pl.String, "Where this is from", nullable=False),
+    ),
+    key=("provider", "subject"),
+)
+
 TABLES: tuple[Table, ...] = (
     REGIONS,
     INSTANCE_TYPES,
@@ -457,7 +613,9 @@ TABLES: tuple[Table, ...] = (
     PRICES,
     ANNOUNCED_PRICES,
     FX_RATES,
+    LIFECYCLE,
     CHEAPEST_REGION,
+    PURCHASE_ADVICE,
     SOURCES,
     REJECTED_ROWS,
 )

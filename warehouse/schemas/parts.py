@@ -56,3 +56,51 @@ LISTINGS = Table(
     tuple(field for field in OFFERS.fields if field.name in {*OFFERS.key, "price_status"}),
     key=OFFERS.key,
 )
+
+OFFERINGS = Table(
+    "offerings",
+    "raw",
+    "Instance types that a provider says can be ordered in a region, or that it restricts there; "
+    "one row a type",
+    (
+        *(field for field in OFFERS.fields if field.name in OFFERS.key),
+        Field(
+            "is_restricted",
+            pl.Boolean,
+            "Listed there, yet not to be ordered in any zone",
+            nullable=False,
+        ),
+        Field("zones", pl.List(pl.String), "Zone ids that offer it, sorted; null where not known"),
+    ),
+    key=OFFERS.key,
+)
+
+AWS_SKUS = Table(
+    "aws_skus",
+    "raw",
+    "What each SKU of an offer file's instances and hosts is: what other price lists join to",
+    (
+        Field("sku", pl.String, "SKU", nullable=False),
+        Field("usage_type", pl.String, "As sent"),
+        Field("operation", pl.String, "As sent"),
+        Field(
+            "rule",
+            pl.String,
+            "Filter or reject that took its rows; null where its on-demand or reserved rows are "
+            "prices. The columns below are null where there is one",
+        ),
+        *(
+            Field(field.name, field.dtype, field.description)
+            for field in PRICES.fields
+            if field.name
+            in {
+                "instance_type",
+                "operating_system",
+                "license_model",
+                "pre_installed_software",
+                "tenancy",
+            }
+        ),
+    ),
+    key=("sku",),
+)

@@ -58,7 +58,8 @@ AWS_OFFER_ROWS = Table(
 AZURE_RETAIL_ITEMS = Table(
     "azure_retail_items",
     "raw",
-    "One item of the Azure Retail Prices API, numbers exact. An absent key is null",
+    "One item of the Azure Retail Prices API, numbers exact; one too large for money is the "
+    "largest that money holds. An absent key is null",
     (
         *_words(
             "currency_code",
@@ -88,5 +89,63 @@ AZURE_RETAIL_ITEMS = Table(
             "As sent: savingsPlan",
         ),
     ),
+    key=(),
+)
+
+AWS_SAVINGS_PLAN_RATES = Table(
+    "aws_savings_plan_rates",
+    "raw",
+    "One line of a savings plan offer file (index.csv): what one SKU costs under one plan, as "
+    "text. A field that is empty or whose column the file does not have is null",
+    _words(
+        "sku",
+        "rate_code",
+        "unit",
+        "effective_date",
+        "discounted_rate",
+        "currency",
+        "discounted_sku",
+        "discounted_service_code",
+        "discounted_usage_type",
+        "discounted_operation",
+        "purchase_option",
+        "lease_contract_length",
+        "lease_contract_length_unit",
+        "product_family",
+        "discounted_region_code",
+        "discounted_instance_type",
+    ),
+    key=("rate_code",),
+)
+
+AWS_SPOT_PRICES = Table(
+    "aws_spot_prices",
+    "raw",
+    "One entry of EC2's DescribeSpotPriceHistory, as text; a missing key is null",
+    _words(
+        "availability_zone",
+        "availability_zone_id",
+        "instance_type",
+        "product_description",
+        "spot_price",
+        "timestamp",
+    ),
+    key=(),
+)
+
+AWS_SPOT_FEED_PRICES = Table(
+    "aws_spot_feed_prices",
+    "raw",
+    "One price of AWS's public spot feed, as text. The region is spelled as the feed does, the "
+    "system is the name of the feed's value column (linux, mswin)",
+    _words("region", "instance_type", "system", "currency", "price"),
+    key=(),
+)
+
+AWS_INSTANCE_TYPE_OFFERINGS = Table(
+    "aws_instance_type_offerings",
+    "raw",
+    "One entry of EC2's DescribeInstanceTypeOfferings by zone id, as text",
+    _words("instance_type", "location", "location_type"),
     key=(),
 )

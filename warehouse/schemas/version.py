@@ -3,4 +3,4 @@
 Major: a listed name, type, key or meaning changed. Minor: a table or a column was added.
 """
 
-SCHEMA_VERSION = "1.0.0"
+SCHEMA_VERSION = "1.1.0"

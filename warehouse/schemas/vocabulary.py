@@ -37,9 +37,21 @@ PRICING_CATEGORIES = ("Standard", "Dynamic", "Committed", "Other")
 PRICE_QUALITY_FLAGS = (
     "ok",
     "carried_over",
-    "spot_above_on_demand",
+    "commitment_above_on_demand",
     "indicative",
+    "reference",
+    "spot_above_on_demand",
 )
+"""carried_over: an earlier release knew it. commitment_above_on_demand, spot_above_on_demand: it is
+listed dearer than the same machine on demand. indicative: not what is charged now (AWS's public
+spot feed). reference: of a list that Azure gives for reference in another currency than dollars."""
+
+TONIGHT_ONLY_SOURCES = (
+    "aws_spot_price_history",
+    "aws_spot_feed",
+    "aws_instance_type_offerings",
+)
+"""Documents that say how things are at the moment; one of an earlier night says nothing of this."""
 
 PRICE_STATUSES = ("priced", "capacity_block_only", "not_published", "restricted")
 
@@ -48,6 +60,12 @@ CATEGORIES = ("general", "compute", "memory", "storage", "accelerated", "hpc")
 CPU_ARCHITECTURES = ("x86_64", "arm64")
 
 ACCELERATOR_KINDS = ("gpu", "neuron", "fpga", "media", "other")
+
+LIFECYCLE_STATUSES = ("preview", "current", "previous", "retiring", "retired")
+
+SPOT_ADVICE = ("not_listed", "never", "if_little_is_lost", "if_interruptible")
+"""not_listed: no spot price. never: spot costs as much as on demand, or more. if_little_is_lost:
+cheaper only if less work is lost than is assumed. if_interruptible: cheaper even so."""
 
 SCOPES = ("world", "eu", "eea", "de", *CONTINENTS, "us_gov", "zones")
 """Where a `cheapest_region` row looks. All but the last two see only regions of kind `region`

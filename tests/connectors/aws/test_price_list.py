@@ -1,23 +1,21 @@
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from connectors.aws.price_list import (
-    OfferFile,
-    fetch_offer_file,
-    fetch_region_index,
-    partition_of,
-    version_time,
-)
+from connectors.aws.bulk_files import OfferFile, partition_of, version_time
+from connectors.aws.price_list import fetch_offer_file, fetch_region_index
+from connectors.aws.wire import read_offer_rows
 from connectors.errors import SourceRejectedError, SourceUnavailableError, WireFormatError
-from support.clients import NOW
+from support.clients import NOW, client_without_waits
 from support.fake_aws import FakeAws
-from support.fake_http import FakeServer, cuts_off, refuses, sends, sends_html
+from support.fake_http import DirectTransport, FakeServer, cuts_off, refuses, sends, sends_html
 from support.wire_aws import encode_offer_csv
 from warehouse.schemas.documents import Document
 
+WIRE = Path(__file__).resolve().parents[2] / "wire/aws"
 VERSION = "20260705120000"
 PUBLISHED = datetime(2026, 7, 5, 12, tzinfo=UTC)
 LATER = datetime(2026, 12, 1, 3, tzinfo=UTC)
@@ -83,13 +81,73 @@ def test_index_names_every_region_local_zone_and_govcloud_as_csv(client, server,
     )
 
 
+CHINA = {region: offer(region) for region in ("cn-north-1", "cn-northwest-1")}
+
+
 def test_china_is_below_its_own_partition(client, landing):
-    with FakeServer(FakeAws({"cn-north-1": offer("cn-north-1")}, partition="cn")) as server:
+    with FakeServer(FakeAws(CHINA, partition="cn")) as server:
+        document, files = index_of(client, server, landing, partition="cn")
+        landed = fetch_offer_file(client, files[0], landing, fetched_at=NOW)
+
+    assert document.url == f"{server.aws_url}/offers/v1.0/cn/AmazonEC2/current/region_index.json"
+    assert [file.url for file in files] == [
+        f"{server.aws_url}/offers/v1.0/cn/AmazonEC2/{VERSION}/{region}/index.csv"
+        for region in ("cn-north-1", "cn-northwest-1")
+    ]
+    assert (landed.source_id, landed.region_id) == ("aws_price_list/cn-north-1", "cn-north-1")
+
+
+def test_chinas_host_is_asked_for_its_own_partition_unbidden(landing):
+    china = FakeAws(CHINA, partition="cn", gzips=False)
+    url = "https://pricing.cn-north-1.amazonaws.com.cn"
+
+    with client_without_waits(transport=DirectTransport(china)) as client:
+        document, (beijing, _) = fetch_region_index(client, url, landing, fetched_at=NOW)
+        landed = fetch_offer_file(client, beijing, landing, fetched_at=NOW)
+
+    assert document.url == f"{url}/offers/v1.0/cn/AmazonEC2/current/region_index.json"
+    assert landed.url == f"{url}/offers/v1.0/cn/AmazonEC2/{VERSION}/cn-north-1/index.csv"
+    assert landing.bodies[landed.sha256] == CHINA["cn-north-1"]
+
+
+def test_a_run_can_read_the_indexes_of_both_partitions(client, landing):
+    with FakeServer(FakeAws(OFFERS), FakeAws(CHINA, partition="cn")) as server:
+        world, world_files = index_of(client, server, landing)
+        china, china_files = index_of(client, server, landing, partition="cn")
+        documents = [
+            fetch_offer_file(client, file, landing, fetched_at=NOW)
+            for file in (*world_files, *china_files)
+        ]
+
+    assert (world.source_id, china.source_id) == ("aws_price_list_index", "aws_price_list_index/cn")
+    assert {world.source, china.source} == {"aws_price_list_index"}
+    assert {document.source_id for document in documents} == {
+        f"aws_price_list/{region}" for region in (*OFFERS, *CHINA)
+    }
+    assert all(landing.bodies[document.sha256] for document in (world, china, *documents))
+
+
+def test_prices_of_china_are_read_in_yuan(client, landing):
+    ningxia = (WIRE / "offer_2023_cn-northwest-1.csv").read_bytes()
+    with FakeServer(FakeAws({"cn-northwest-1": ningxia}, partition="cn")) as server:
         _, (file,) = index_of(client, server, landing, partition="cn")
         document = fetch_offer_file(client, file, landing, fetched_at=NOW)
 
-    assert file.url == (f"{server.aws_url}/offers/v1.0/cn/AmazonEC2/{VERSION}/cn-north-1/index.csv")
-    assert document.region_id == "cn-north-1"
+    stream = landing.open(document.sha256)
+    (rows,) = read_offer_rows(stream, source_id=document.source_id)
+
+    assert rows.select("region_code", "currency", "price_per_unit", "offer_term_code").rows() == [
+        ("cn-northwest-1", "CNY", "1.9920000000", "5Y9WH78GDR")
+    ]
+
+
+def test_what_is_no_index_of_china_is_said_of_china(client, server, landing):
+    server.misbehave(sends_html(), times=None)
+
+    with pytest.raises(WireFormatError, match="expected the region index") as caught:
+        index_of(client, server, landing, partition="cn")
+
+    assert caught.value.source == "aws_price_list_index/cn"
 
 
 @pytest.mark.parametrize(
@@ -288,8 +346,13 @@ def test_file_missing_during_a_publication_is_waited_for(client, server, landing
         (cuts_off(0.9), SourceUnavailableError, "broke off"),
         (sends_html(), WireFormatError, "expected an AWS offer file"),
         (sends(b"", "text/csv"), WireFormatError, "expected an AWS offer file"),
+        (
+            sends(offer("r1").replace(b"AmazonEC2", b"AmazonRDS", 1), "text/csv"),
+            WireFormatError,
+            "expected a file of AmazonEC2, got one of 'AmazonRDS'",
+        ),
     ],
-    ids=["404", "503", "cut off", "HTML", "empty"],
+    ids=["404", "503", "cut off", "HTML", "empty", "another service"],
 )
 def test_lasting_fault_of_one_region_lands_nothing_and_leaves_the_others_alone(
     client, server, landing, waits, fault, error, message

@@ -102,14 +102,18 @@ def test_day_and_currency_are_asked_for(pricing, server, landing):
         (400, "ThrottlingException", RateLimitedError),
         (500, "InternalErrorException", SourceUnavailableError),
         (400, "AccessDeniedException", SourceRejectedError),
+        # The API serves all regions from one: a wrong key is no fact about a region.
+        (400, "InvalidClientTokenId", SourceRejectedError),
         (400, "InvalidParameterException", SourceRejectedError),
     ],
 )
 def test_refusals_are_told_apart(pricing, server, landing, status, code, error):
     server.misbehave(refuses(status, json.dumps({"__type": code, "message": "no"}).encode()))
 
-    with pytest.raises(error, match=f"{code}.*no"):
+    with pytest.raises(error, match=f"{code}.*no") as raised:
         fetch_price_list_index(pricing, landing, as_of=NOW, fetched_at=NOW)
+
+    assert type(raised.value) is error
 
 
 def test_unreachable_api_is_unavailable(landing, monkeypatch, server):

@@ -10,13 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from connectors.aws.wire import (
-    OPTIONAL_COLUMNS,
-    REQUIRED_COLUMNS,
-    OfferHeader,
-    read_offer_header,
-    read_offer_rows,
-)
+from connectors.aws.bulk_csv import OfferHeader, read_offer_header
+from connectors.aws.wire import OPTIONAL_COLUMNS, REQUIRED_COLUMNS, read_offer_rows
 from connectors.errors import WireFormatError
 from support.wire_aws import OFFER_COLUMNS, encode_offer_csv, line, preamble
 from warehouse.schemas.raw import AWS_OFFER_ROWS

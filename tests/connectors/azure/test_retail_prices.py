@@ -283,12 +283,49 @@ def test_real_refusals_are_told_in_the_apis_words(walk, server, waits, name, mes
     assert waits == []
 
 
-def test_prices_in_another_currency_are_refused(walk, server):
-    page = encode_page(items(1), next_page_link=None).replace(b'"USD"', b'"EUR"', 1)
-    server.misbehave(sends(page))
+@pytest.mark.parametrize(
+    ("asked", "got"),
+    [({}, "EUR"), ({"currency": "EUR"}, "USD"), ({"currency": "EUR"}, "GBP")],
+    ids=["dollars", "euro", "euro, not pounds"],
+)
+def test_prices_in_another_currency_than_asked_for_are_refused(walk, server, asked, got):
+    server.misbehave(sends(encode_page(items(1), next_page_link=None, currency=got)))
 
-    with pytest.raises(WireFormatError, match="expected prices in USD, got EUR"):
-        walk()
+    with pytest.raises(
+        WireFormatError, match=f"expected prices in {asked.get('currency', 'USD')}, got {got}"
+    ):
+        walk(**asked)
+
+
+def test_another_currency_is_asked_for_beside_the_filter_on_every_page(
+    walk, azure, server, landing
+):
+    azure.converted["EUR"] = {("eastus", "Consumption"): items(15, "e")}
+
+    documents = walk(currency="EUR")
+
+    assert [document.source_id for document in documents] == [
+        "azure_retail_prices/eastus/Consumption/EUR/001",
+        "azure_retail_prices/eastus/Consumption/EUR/002",
+    ]
+    assert [landing.bodies[document.sha256].count(b'"e') for document in documents] == [10, 5]
+    assert [request.query["currencyCode"] for request in server.requests] == ["EUR", "EUR"]
+    assert {request.query["$filter"] for request in server.requests} == {FILTER}
+    assert documents[0].url.endswith("&currencyCode=EUR")
+
+
+@pytest.mark.parametrize("disturbance", [carries_top(), forgets_query()])
+def test_a_link_that_lost_the_currency_is_followed_with_it(walk, azure, server, disturbance):
+    azure.converted["EUR"] = {("eastus", "Consumption"): items(15)}
+    azure.disturb(disturbance, page=1)
+
+    assert len(walk(currency="EUR")) == 2
+    assert server.requests[1].query["currencyCode"] == "EUR"
+
+
+def test_a_currency_that_the_api_has_no_rate_of_is_refused_in_its_words(walk):
+    with pytest.raises(SourceRejectedError, match="ExchangeRate XXX_202608 not found"):
+        walk(currency="XXX")
 
 
 def test_quotes_in_a_region_cannot_change_the_filter(walk, server):

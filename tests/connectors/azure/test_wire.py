@@ -9,6 +9,7 @@ import pytest
 from connectors.azure.wire import PageEnvelope, read_page_envelope, read_retail_page
 from connectors.errors import WireFormatError
 from warehouse.schemas.raw import AZURE_RETAIL_ITEMS
+from warehouse.schemas.rules.azure import LARGEST_AMOUNT
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 WIRE = REPOSITORY / "tests" / "wire" / "azure"
@@ -218,9 +219,11 @@ def test_prices_are_the_very_decimals_that_were_sent(token, price):
 
 
 @pytest.mark.parametrize(
-    "token", ["0.12345678901", "0.30000000000000004", "5e-11", "100000000", "123456789.5", "1e400"]
+    "token", ["0.12345678901", "0.30000000000000004", "5e-11", "99999999.99999999999"]
 )
-def test_a_number_that_does_not_fit_is_left_null_and_logged_never_rounded(token, caplog):
+def test_a_number_with_more_decimals_than_money_has_is_left_null_and_logged_never_rounded(
+    token, caplog
+):
     body = page({"retailPrice": 0.5}, {"retailPrice": "<price>"}, {"retailPrice": 0.25})
 
     with caplog.at_level(logging.WARNING):
@@ -232,6 +235,31 @@ def test_a_number_that_does_not_fit_is_left_null_and_logged_never_rounded(token,
         f"retail_price left null where Decimal(18, 10) cannot hold it: 1 of 3, the first is {token}"
     )
     assert caplog.messages == [f"{SOURCE}: {said}"]
+
+
+@pytest.mark.parametrize(
+    ("token", "amount"),
+    [
+        ("99999999", 99_999_999),
+        ("100000000", LARGEST_AMOUNT),
+        ("100000000.0", LARGEST_AMOUNT),
+        ("19282270000.000004", LARGEST_AMOUNT),
+        ("1.928227E+10", LARGEST_AMOUNT),
+        ("1e400", LARGEST_AMOUNT),
+        ("1e999999999", LARGEST_AMOUNT),
+        ("-100000000", -LARGEST_AMOUNT),
+    ],
+)
+def test_a_number_too_large_for_money_is_the_largest_amount(token, amount, caplog):
+    assert retail_price(token) == amount
+    assert caplog.messages == []
+
+
+def test_a_savings_plan_rate_too_large_for_money_is_the_largest_amount():
+    plan = [{"term": "1 Year", "retailPrice": 2e8, "unitPrice": 2e8}]
+    items = read_retail_page(page({"savingsPlan": plan}), source_id=SOURCE).items
+
+    assert items["savings_plan"].explode().struct.field("retail_price").item() == LARGEST_AMOUNT
 
 
 @pytest.mark.parametrize("token", ['"0.5"', "null", "true", "[0.5]", '{"value":\n0.5}'])

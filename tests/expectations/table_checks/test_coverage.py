@@ -93,3 +93,29 @@ def test_prices_are_carried_over_for_a_week_and_no_longer():
 def test_a_recording_is_carried_over_at_any_age():
     recorded = carry_over(_TEN, "us-test-0", hours=1000).with_values("sources", is_recorded=True)
     assert judge("prices.carried_over_recent", recorded).measured.checked == 0
+
+
+def test_linux_with_sql_server_or_with_a_licence_of_ones_own_is_no_canary():
+    odd = release(
+        prices(
+            {"pre_installed_software": "sql_web"},
+            {"region_id": "eu-central-1", "license_model": "byol"},
+        )
+    )
+    assert judge("prices.canaries", odd, canaries=(_HOME,)).failed == 2
+
+
+def test_regions_whose_savings_plans_alone_are_carried_over_are_fetched():
+    plan = {
+        "purchase_option": "savings_plan",
+        "commitment_type": "compute",
+        "term_years": 1,
+        "payment_option": "no_upfront",
+        "pricing_category": "Committed",
+        "hourly_rate": "0.07",
+        "price_quality": "carried_over",
+        "source_id": "aws_savings_plans/us-east-1",
+    }
+    mixed = release(prices({}, plan))
+    assert judge("prices.carried_over", mixed).failed == 1
+    assert judge("prices.regions_fetched", mixed).failed == 0

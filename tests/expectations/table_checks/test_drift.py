@@ -6,6 +6,8 @@ from expectations.evidence import NO_PREVIOUS
 from expectations.table_checks.drift import drift_checks
 from support.candidates import judge, prices, release
 
+_SPOT = {"purchase_option": "spot", "pricing_category": "Dynamic"}
+_AZURE_SPOT = {**_SPOT, "provider": "azure", "region_id": "northeurope"}
 _DRIFT = [check.rule.id for check in drift_checks()]
 
 
@@ -18,13 +20,13 @@ def fleet(count, region="us-east-1", **values):
 
 def test_without_an_earlier_release_drift_is_not_applicable_and_says_so():
     now = release(prices({}))
-    assert len(_DRIFT) == 8
+    assert len(_DRIFT) == 9
     assert {judge(rule_id, now).measured.not_applicable for rule_id in _DRIFT} == {NO_PREVIOUS}
 
 
 @pytest.mark.parametrize("rule_id", _DRIFT)
 def test_an_unchanged_night_has_no_drift(rule_id):
-    same = release(prices(*fleet(30)))
+    same = release(prices(*fleet(30), {**_AZURE_SPOT, "hourly_rate": "0.01"}))
     found = judge(rule_id, same, same)
     assert (found.failed, found.measured.not_applicable) == (0, None)
     assert found.measured.checked > 0
@@ -87,9 +89,57 @@ def test_exactly_the_limit_is_no_jump_in_either_direction():
 
 
 def test_spot_moves_by_nature():
-    spot = {"purchase_option": "spot", "pricing_category": "Dynamic"}
-    before, after = (release(prices({**spot, "hourly_rate": rate})) for rate in ("1", "4"))
-    assert judge("prices.no_jump", after, before).measured.checked == 0
+    for spot in (_SPOT, _AZURE_SPOT):
+        before, after = (release(prices({**spot, "hourly_rate": rate})) for rate in ("1", "4"))
+        assert judge("prices.no_jump", after, before).measured.checked == 0
+        assert judge("prices.few_jumps", after, before).measured.checked == 0
+
+
+def spot_fleet(count, **values):
+    return [
+        {**row, **_SPOT, "availability_zone_id": f"use1-az{zone}", "hourly_rate": "0.03"}
+        for row in fleet(count, **values)
+        for zone in (1, 2, 4)
+    ]
+
+
+def test_aws_spot_that_comes_and_goes_is_neither_loss_nor_growth():
+    without = release(prices(*fleet(30)))
+    some = release(prices(*fleet(30), *spot_fleet(30)))
+    for before, after in ((some, without), (without, some)):
+        for rule_id in ("prices.rows_kept", "prices.most_rows_kept", "prices.growth"):
+            assert judge(rule_id, after, before).failed == 0
+    fewer = release(prices(*fleet(30), *spot_fleet(4)))
+    assert judge("prices.types_kept", fewer, some).failed == 0
+    assert judge("prices.spot_present", fewer, some).failed == 0
+
+
+def test_a_region_without_any_spot_price_left_is_named_once():
+    some = release(prices(*fleet(30), *spot_fleet(30)))
+    assert judge("prices.spot_present", release(prices(*fleet(30))), some).rows == [
+        {"provider": "aws", "region_id": "us-east-1", "prices_before": 90}
+    ]
+
+
+def test_spot_from_elsewhere_hides_no_list_that_is_gone():
+    before = release(prices(*fleet(30), *spot_fleet(30)))
+    after = release(prices(*spot_fleet(30)))
+    assert judge("prices.regions_kept", after, before).rows == [
+        {"provider": "aws", "region_id": "us-east-1", "prices_before": 30}
+    ]
+    assert judge("prices.types_kept", after, before).failed == 30
+    assert judge("prices.most_types_kept", after, before).failed == 1
+    assert judge("prices.region_present", after).rows == [
+        {"provider": "aws", "region_id": "us-east-1"}
+    ]
+
+
+def test_azure_lists_spot_on_the_same_pages_so_its_loss_is_one():
+    here = {"region": "northeurope", "provider": "azure"}
+    spot = [{**row, **_SPOT} for row in fleet(100, **here)]
+    before = release(prices(*fleet(100, **here), *spot))
+    after = release(prices(*fleet(100, **here), *spot[:-20]))
+    assert judge("prices.most_rows_kept", after, before).rows[0]["rows_lost"] == 20
 
 
 def test_a_new_valid_from_is_the_same_price():
@@ -106,6 +156,9 @@ def test_g7_listed_early_and_withdrawn_again_is_shown_type_by_type():
     ]
     before = release(prices(*fleet(300), *g7))
     after = release(prices(*fleet(300)))
+    # Three weeks later they are back, which is no event for the gate.
+    for rule_id in _DRIFT:
+        assert judge(rule_id, before, after).failed == 0
     gone = judge("prices.types_kept", after, before)
     assert [row["instance_type"] for row in gone.rows] == ["g7.2xlarge", "g7.4xlarge", "g7.8xlarge"]
     assert judge("prices.most_types_kept", after, before).failed == 0
@@ -171,3 +224,16 @@ def test_a_price_that_is_only_spelled_otherwise_is_the_same():
     after = release(prices(*fleet(20, "WestUS3", provider="azure")))
     assert judge("prices.regions_kept", after, before).failed == 0
     assert judge("prices.types_kept", after, before).failed == 0
+
+
+def test_a_currency_that_is_no_longer_asked_for_is_no_loss():
+    euro = [
+        {**row, "currency": "EUR", "price_quality": "reference"}
+        for row in fleet(40, "northeurope", provider="azure")
+    ]
+    dollars = fleet(40, "northeurope", provider="azure")
+    before = release(prices(*dollars, *euro))
+    after = release(prices(*dollars))
+    for rule in ("prices.most_rows_kept", "prices.rows_kept", "prices.types_kept"):
+        assert judge(rule, after, before).failed == 0
+    assert judge("prices.growth", before, after).failed == 0

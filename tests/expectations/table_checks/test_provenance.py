@@ -77,10 +77,40 @@ def test_all_documents_of_a_carried_over_region_are_carried_over():
     # A page of which no price is in force any more ages with its region, not for itself.
     at = AS_OF - timedelta(days=30)
     old = {"fetched_at": at, "confirmed_at": at, "is_recorded": False, "bytes": 1}
-    page = {"source": "x", "provider": "aws", "region_id": "US-EAST-1", "url": "x", "sha256": "x"}
+    (source,) = set(_GOOD.tables["sources"].filter(provider="aws")["source"])
+    page = {"source": source, "provider": "aws", "region_id": "US-EAST-1"}
+    page |= {"url": "x", "sha256": "x"}
     carried = _GOOD.with_values("prices", price_quality="carried_over")
     with_page = carried.with_rows("sources", {"source_id": "page", **page, **old})
     assert judge("sources.not_outdated", with_page).measured.checked == 0
+
+
+def test_spot_documents_of_a_carried_over_region_are_this_nights():
+    carried = _GOOD.with_values("prices", price_quality="carried_over")
+    spot = {"source": "aws_spot_price_history", "provider": "aws", "region_id": "us-east-1"}
+    facts = {"url": "x", "sha256": "x", "bytes": 1, "is_recorded": False}
+    at = AS_OF - timedelta(days=8)
+    with_spot = carried.with_rows(
+        "sources", {"source_id": "spot", **spot, **facts, "fetched_at": at, "confirmed_at": at}
+    )
+    assert [row["source_id"] for row in judge("sources.not_outdated", with_spot).rows] == ["spot"]
+    assert judge("prices.carried_over_recent", with_spot).measured.checked == 2
+
+
+def test_documents_without_a_region_are_judged_by_themselves():
+    # The spot feed, an index of savings plans, China's index.
+    facts = {"provider": "aws", "url": "x", "sha256": "x", "bytes": 1, "is_recorded": False}
+    at = AS_OF - timedelta(days=8)
+    more = _GOOD.with_rows(
+        "sources",
+        *(
+            {"source_id": name, "source": name, **facts, "fetched_at": at, "confirmed_at": at}
+            for name in ("aws_spot_feed", "aws_savings_plans_index", "aws_cn_index")
+        ),
+    )
+    assert judge("sources.not_outdated", more).failed == 3
+    assert judge("sources.rows_conserved", more).failed == 0
+    assert judge("prices.region_present", more).failed == 0
 
 
 def rejected(rows, read=1000):

@@ -88,7 +88,11 @@ def _price_rules() -> tuple[Rule, ...]:
             ),
             (
                 "currency_known",
-                "currency is one in which the providers list prices: USD, or CNY in China",
+                (
+                    "currency is one in which providers charge (USD, or CNY in China), or one in "
+                    "which Azure lists prices for reference, and then, and only then, the row is "
+                    "flagged so"
+                ),
             ),
             ("quality_flags", "price_quality is ok or a comma list of known flags, sorted"),
             (
@@ -122,6 +126,12 @@ OTHER_ROW_RULES: tuple[Rule, ...] = (
         "price_quality is ok or a comma list of known flags, sorted",
     ),
     row_check(
+        "purchase_advice.quality_flags",
+        "purchase_advice",
+        "critical",
+        "price_quality is ok or a comma list of known flags, sorted",
+    ),
+    row_check(
         "rejected_rows.rule_registered",
         "rejected_rows",
         "critical",
@@ -149,6 +159,11 @@ REFERENCE_RULES: tuple[Rule, ...] = tuple(
             "A winner is a region of `regions`, compared without case",
         ),
         ("cheapest_region.instance_type_known", "A winner is of a type of `instance_types`"),
+        (
+            "purchase_advice.region_known",
+            "Advice is for a region of `regions`, compared without case",
+        ),
+        ("purchase_advice.instance_type_known", "Advice is for a type of `instance_types`"),
         ("rejected_rows.source_known", "A refused row names a row of `sources`"),
         ("regions.parent_known", "A zone's parent is itself a row of `regions`"),
     )
@@ -179,29 +194,83 @@ CONSISTENCY_RULES: tuple[Rule, ...] = (
         "prices.one_currency",
         "prices",
         "critical",
-        "All prices of one partition are in one currency. Two in one comparison would rank numbers "
-        "that cannot be compared",
+        "All prices of one partition are in one currency, lists for reference aside. Two in one "
+        "comparison would rank numbers that cannot be compared",
     ),
     table_check(
         "prices.windows_above_linux",
         "prices",
         "warning",
         "Windows with its licence costs at least what Linux costs on the same machine. Providers "
-        "list exceptions (Azure A8 to A11), so they are shown, not refused",
+        "list exceptions (Azure A8 to A11), so they are shown, not refused. Spot of the two comes "
+        "from separate pools and is left out",
+    ),
+    table_check(
+        "prices.spot_not_above_on_demand",
+        "prices",
+        "warning",
+        "Spot and low priority cost no more than the same machine on demand. AWS rounds its spot "
+        "prices to four decimals, which is no excess. Providers do list exceptions; they are "
+        "flagged",
+    ),
+    table_check(
+        "prices.commitments_ordered",
+        "prices",
+        "warning",
+        "Who commits himself for longer pays no more: of one plan and way of paying, a long term "
+        "costs at most what a shorter one does, and none costs more than on demand. Exceptions "
+        "are listed, so they are shown and kept",
     ),
     table_check(
         "prices.in_line",
         "prices",
         "warning",
-        "A price is within a few times the median over all regions. It catches a wrong list price "
-        "that is new, so that no jump shows it (AWS: r7g ten times too dear in us-gov-west-1, "
-        "March 2025)",
+        "A price is within a few times the median over all regions: this names the single price "
+        "that is odd. Spot, and commitments that cover a licence, follow no such rule",
+    ),
+    table_check(
+        "prices.region_spread",
+        "prices",
+        "warning",
+        "On demand, the dearest region charges at most a few times what the cheapest does for one "
+        "machine with Linux: this names the machines whose cheapest region is too good to be true",
+    ),
+    table_check(
+        "prices.family_in_line",
+        "prices",
+        "critical",
+        "No whole family is several times dearer or cheaper in one region than in the others: a "
+        "point is in the wrong place (AWS: r7g ten times too dear in us-gov-west-1, March 2025, "
+        "all sizes alike and new, so that neither a jump nor another size shows it). What the "
+        "last release held already is not judged again",
+    ),
+    table_check(
+        "prices.vcpu_price_constant",
+        "prices",
+        "warning",
+        "AWS, Linux on demand: a vCPU costs the same in every size of a family, but for families "
+        "that are priced by something else (AWS: c8i.4xlarge a third too dear, September 2025)",
     ),
     table_check(
         "offers.status_true",
         "offers",
         "warning",
         "price_status is `priced` exactly where `prices` holds a price",
+    ),
+    table_check(
+        "offers.price_without_offering",
+        "offers",
+        "info",
+        "Where a price is listed, the type can be ordered. Providers list prices long after a "
+        "type is gone, or before it comes; where it is not known whether it can be ordered, "
+        "nothing is said",
+    ),
+    table_check(
+        "offers.offering_without_price",
+        "offers",
+        "info",
+        "Where a type can be ordered, a price is listed, or that only capacity blocks of it are "
+        "sold; without either nobody knows what it costs",
     ),
     table_check(
         "cheapest_region.never_beaten",
@@ -215,6 +284,34 @@ CONSISTENCY_RULES: tuple[Rule, ...] = (
         "cheapest_region",
         "critical",
         "Every type and way to pay with a comparable price in the scope has its row",
+    ),
+    table_check(
+        "cheapest_region.zones_true",
+        "cheapest_region",
+        "critical",
+        "availability_zone_id is a zone of the winner that lists the winning price, and zone_count "
+        "is the number of its zones that list one; both are null where one price holds region-wide",
+    ),
+    table_check(
+        "purchase_advice.never_beaten",
+        "purchase_advice",
+        "critical",
+        "On-demand and spot prices are those that `prices` holds, and what is called cheapest for "
+        "some use is listed at that cost and beaten by no other listed way to pay",
+    ),
+    table_check(
+        "purchase_advice.complete",
+        "purchase_advice",
+        "critical",
+        "Every type, region and system with a comparable on-demand, spot or committed price has "
+        "its row",
+    ),
+    table_check(
+        "purchase_advice.zones_true",
+        "purchase_advice",
+        "critical",
+        "spot_availability_zone_id lists the spot price, and spot_zone_count is the number of "
+        "zones of the region that list one; both are null where one price holds region-wide",
     ),
 )
 
@@ -267,7 +364,16 @@ DRIFT_RULES: tuple[Rule, ...] = (
         "prices.regions_kept",
         "prices",
         "critical",
-        "A region that the last release priced and the run was asked for is still there",
+        "A region that the last release priced and the run was asked for is still there. Here and "
+        "in what follows AWS's spot prices do not count: they come from elsewhere and change by "
+        "the hour",
+    ),
+    table_check(
+        "prices.spot_present",
+        "prices",
+        "warning",
+        "A region whose spot prices the last release had still has some; without credentials, or "
+        "with a feed that failed, they are missing as a whole",
     ),
     table_check(
         "prices.most_rows_kept",
