@@ -13,7 +13,8 @@ from connectors.ecb import parse_reference_rates
 from expectations.rows import split_rows
 from flows import reference
 from flows.base import compared_release
-from flows.run import Base, CandidateAddress, Extract, Rates, Run
+from flows.normalize import read_parts
+from flows.run import Base, CandidateAddress, Extract, Rates, RegionPart, Run
 from transforms.aws_instance_types import facts_of_names, merge_instance_facts
 from transforms.azure_instance_types import azure_instance_types
 from transforms.carry_over import CarriedOver, LastRelease, carry_over
@@ -36,24 +37,42 @@ from warehouse.schemas.parts import INSTANCE_FACTS, LISTINGS, OFFERINGS, REJECTE
 
 ROW_COUNTS_FILE = "row_counts.parquet"
 
-_PARTS_AT_A_TIME = 16
+_ROWS_AT_A_TIME = 100_000
 
 
 def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) -> CandidateAddress:
     """Put the regions together into a folder with a parquet file for each table of a release."""
     last = compared_release(run, base)
     carried = _carried_over(run, last, extracts)
+    return CandidateAddress(
+        folder=_write(run, *_make_tables(run, last, extracts, rates, carried)),
+        base=base,
+        extracts=extracts,
+        rates=rates,
+        carried_over=_known_before(carried, extracts),
+    )
+
+
+def _make_tables(
+    run: Run,
+    last: Release | None,
+    extracts: tuple[Extract, ...],
+    rates: Rates,
+    carried: Sequence[CarriedOver],
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    """Return every table of a release by name, and the row counts."""
     fetched = _put_together(
-        run, _read_parts([part.path for extract in extracts for part in extract.parts])
+        run, _read_parts([part for extract in extracts for part in extract.parts])
     )
     before = _put_together(run, (region.part for region in carried))
     prices = flag_prices(pl.concat([fetched.prices, before.prices]))
+    # As large as all else together, and flagged by now: one of them in memory is enough.
+    fetched, before = (some._replace(prices=PRICES.empty()) for some in (fetched, before))
     announced = pl.concat([fetched.announced, before.announced])
     counts = final_counts([fetched.counts, before.counts])
     listed = pl.concat(frame.select("provider", "instance_type") for frame in (prices, announced))
     instance_types = _instance_types(run, fetched, before, listed)
     fx_rates = _fx_rates(run, rates, last)
-    sources = _sources(extracts, rates, carried, last, counts)
     regions = reference.regions()
     compared = comparable_prices(prices, instance_types=instance_types)
     tables = {
@@ -74,16 +93,10 @@ def assemble(run: Run, base: Base, extracts: tuple[Extract, ...], rates: Rates) 
         "purchase_advice": make_purchase_advice(
             compared, fx_rates=fx_rates, lost_work_pct=run.spot_lost_work_pct
         ),
-        "sources": sources,
+        "sources": _sources(extracts, rates, carried, last, counts),
         "rejected_rows": number_rejected_rows(pl.concat([fetched.rejected, before.rejected])),
     }
-    return CandidateAddress(
-        folder=_write(run, tables, counts),
-        base=base,
-        extracts=extracts,
-        rates=rates,
-        carried_over=_known_before(carried, extracts),
-    )
+    return tables, counts
 
 
 class _Together(NamedTuple):
@@ -150,25 +163,25 @@ def read_candidate(candidate: CandidateAddress) -> tuple[dict[str, pl.LazyFrame]
     return tables, pl.scan_parquet(candidate.folder / ROW_COUNTS_FILE)
 
 
-def _read_parts(folders: Sequence[Path]) -> Iterator[Normalized]:
-    """Read parts, several as one, for one region is so small that most of it is starting."""
-    for start in range(0, len(folders), _PARTS_AT_A_TIME):
-        yield _read_as_one(folders[start : start + _PARTS_AT_A_TIME])
-
-
-def _read_as_one(folders: Sequence[Path]) -> Normalized:
-    return Normalized(
-        *(
-            pl.read_parquet([folder / f"{name}.parquet" for folder in folders])
-            for name in Normalized._fields
-        )
-    )
+def _read_parts(parts: Sequence[RegionPart]) -> Iterator[Normalized]:
+    """Read parts, small ones together: most of the time of a small part is spent on starting."""
+    together: list[Path] = []
+    rows = 0
+    for part in parts:
+        together.append(part.path)
+        rows += part.rows_kept
+        if rows >= _ROWS_AT_A_TIME:
+            yield read_parts(together)
+            together, rows = [], 0
+    if together:
+        yield read_parts(together)
 
 
 def _write(run: Run, tables: dict[str, pl.DataFrame], counts: pl.DataFrame) -> Path:
     folder = LandingStore(run.landing).new_work_directory()
-    for name, frame in tables.items():
-        write_table(TABLE[name], frame, folder / f"{name}.parquet")
+    # Sorting takes a second copy, so the largest comes when all others have been let go of.
+    for name in sorted(tables, key=lambda name: tables[name].height):
+        write_table(TABLE[name], tables.pop(name), folder / f"{name}.parquet")
     counts.sort(ROW_COUNTS.key).write_parquet(folder / ROW_COUNTS_FILE)
     return folder
 

@@ -139,7 +139,17 @@ def _is_whole(folder: Path) -> bool:
 
 def read_part(folder: Path) -> Normalized:
     """Read a part."""
-    return Normalized(*(pl.read_parquet(folder / f"{name}.parquet") for name in Normalized._fields))
+    return read_parts([folder])
+
+
+def read_parts(folders: Sequence[Path]) -> Normalized:
+    """Read parts as one, as `combine` would put them together but for rows that repeat."""
+    return Normalized(
+        *(
+            pl.read_parquet([folder / f"{name}.parquet" for folder in folders])
+            for name in Normalized._fields
+        )
+    )
 
 
 def _offer_files(
