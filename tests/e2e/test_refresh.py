@@ -28,6 +28,9 @@ def linux_price(night, instance_type, region_id):
         pl.col("region_id") == region_id,
         pl.col("operating_system") == "linux",
         pl.col("tenancy") == "shared",
+        pl.col("purchase_option") == "on_demand",
+        pl.col("license_model") == "included",
+        pl.col("pre_installed_software") == "none",
     )
     return rows["hourly_rate"].item()
 
@@ -41,7 +44,7 @@ def test_list_prices_arrive_exactly_and_the_same_night_again_is_unchanged(night)
 
     again = night.refresh()
     assert (again.outcome, again.release_id) == ("unchanged", first.release_id)
-    assert len(night.server.targets("/index.csv")) == 24
+    assert len(night.server.targets("/index.csv")) == 28
     fetched_anew = [part for extract in again.extracts for part in extract.parts]
     assert all(part.from_cache for part in fetched_anew)
 
@@ -97,16 +100,18 @@ def test_passing_faults_change_nothing(night):
 )
 def test_a_region_that_fails_is_carried_over_with_its_own_dates(night, fault, region):
     night.refresh()
-    before = prices(night, pl.col("region_id") == region)
+    # Spot prices of AWS are of another document, and of the moment.
+    is_listed = pl.col("source_id") != "aws_spot_feed"
+    before = prices(night, pl.col("region_id") == region, is_listed)
     night.server.misbehave(fault, on=region, times=None)
     refreshed = night.refresh(as_of="2026-08-23T06:00:00Z")
     assert refreshed.outcome == "published"
     assert [failed for _, failed in refreshed.carried_over] == [region]
-    after = prices(night, pl.col("region_id") == region)
+    after = prices(night, pl.col("region_id") == region, is_listed)
     assert after.height > 0
     assert set(after["price_quality"]) == {"carried_over"}
     assert after.drop("price_quality").equals(before.drop("price_quality"))
-    others = prices(night, pl.col("region_id") != region)
+    others = prices(night, pl.col("region_id") != region, is_listed)
     assert set(others["price_quality"]) == {"ok"}
 
 
@@ -194,10 +199,12 @@ def test_with_credentials_the_offer_files_are_listed_by_the_price_list_api(night
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
     monkeypatch.setenv("AWS_ENDPOINT_URL_PRICING", night.server.base_url)
-    settings = {"aws_price_list_url": "https://pricing.us-east-1.amazonaws.com"}
-    with_credentials = night.refresh(**settings)
+    monkeypatch.setenv("AWS_ENDPOINT_URL_EC2", night.server.base_url)
+    # Credentials are for AWS itself, which the fake stands for here.
+    monkeypatch.setattr("flows.planning.AWS_PRICE_LIST_URL", night.server.base_url)
+    with_credentials = night.refresh()
     assert with_credentials.outcome == "published"
-    assert night.server.targets("region_index.json") == []
+    assert night.server.targets("AmazonEC2/current/region_index.json") == []
     sources = pl.read_parquet(night.release().table("sources"))
     assert not sources["url"].str.contains("s3cr").any()
     assert linux_price(night, "p5.48xlarge", "us-west-2") == Decimal("55.04")
@@ -212,6 +219,9 @@ def test_a_published_catalog_verifies_and_names_every_input(night):
     assert {entry.source for entry in manifest.inputs} == {
         "aws_price_list",
         "aws_price_list_index",
+        "aws_savings_plans",
+        "aws_savings_plans_index",
+        "aws_spot_feed",
         "azure_retail_prices",
         "ecb_reference_rates",
     }

@@ -78,5 +78,8 @@ def _rate(prices: pl.DataFrame, provider: str) -> Decimal:
         _is_changing(provider),
         pl.col("operating_system") == "linux",
         pl.col("tenancy") == "shared",
+        pl.col("purchase_option") == "on_demand",
+        pl.col("license_model") == "included",
+        pl.col("pre_installed_software") == "none",
     )["hourly_rate"].item()
     return rate
